@@ -1,0 +1,205 @@
+"""What the boundary is asked, what it answers, and what it has the store write down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol, TypeAlias
+
+from daeri.errors import Failure
+from daeri.identity import Principal
+from daeri.text import Json, JsonObject, Locale
+from daeri.tools import Risk
+
+Origin = Literal["run", "program", "mcp", "api", "cli"]
+CallState = Literal[
+    "requested", "waiting", "started", "succeeded", "failed", "unknown", "denied", "cancelled"
+]
+Verdict = Literal["allow", "deny", "require_approval"]
+ApprovalState = Literal["pending", "approved", "rejected", "expired", "withdrawn", "void", "consumed"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallRequest:
+    """One attempt to use a tool. Rights come from `principal` alone; nothing in `arguments` can widen them."""
+
+    principal: Principal
+    tool: str
+    arguments: Json
+    call_id: str
+    """Unique per tenant and chosen by the caller, so that asking twice with one id can't run twice."""
+    origin: Origin
+    run_id: str | None = None
+    agent: str | None = None
+    allowed_tools: frozenset[str] | None = None
+    """The allow-list of the agent: anything else is invisible to this call. `None`: all."""
+    idempotency_key: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where argument values came from, by JSON Pointer; carried and recorded, not yet weighed."""
+    locale: Locale = "en"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What policy said, and which rules spoke."""
+
+    verdict: Verdict
+    rules: tuple[str, ...]
+    reasons: tuple[str, ...]
+    approvals_needed: int = 0
+    risk: Risk = "low"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallOutcome:
+    """How a call stands when `Boundary.call` returns: it succeeded, failed, is denied, or waits."""
+
+    call_id: str
+    tool: str
+    state: CallState
+    decision: Decision | None = None
+    value: Json = None
+    """The result, for `succeeded`."""
+    failure: Failure | None = None
+    """Why not, for `failed`, `denied`, `unknown` and `cancelled`."""
+    approval_id: str | None = None
+    """The request that a person must decide, for `waiting`."""
+    elapsed_ms: float = 0.0
+
+
+# What the store is asked to write. One `commit` is one transaction: all of its records or none.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallRecord:
+    """The row of a call, written first when it is requested."""
+
+    call_id: str
+    tenant: str
+    subject: str
+    tool: str
+    definition_hash: str | None
+    arguments: Json
+    arguments_digest: str
+    origin: Origin
+    state: CallState
+    at: datetime
+    run_id: str | None = None
+    agent: str | None = None
+    idempotency_key: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    decision: Decision | None = None
+    failure: Failure | None = None
+    approval_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallChange:
+    """A later state of a call. Writing it fails with `ConflictError` unless the row is still in state `was`."""
+
+    call_id: str
+    tenant: str
+    was: CallState
+    state: CallState
+    at: datetime
+    result: Json = None
+    has_result: bool = False
+    result_digest: str | None = None
+    failure: Failure | None = None
+    elapsed_ms: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApprovalRecord:
+    """A call that waits for a person, bound to exactly what will be shown and run."""
+
+    approval_id: str
+    tenant: str
+    call_id: str
+    tool: str
+    definition_hash: str
+    arguments: Json
+    digest: str
+    """Over tenant, principal, tool, definition hash and canonical arguments."""
+    principal: JsonObject
+    """The requester as it was: subject, kind, scopes, roles, on whose behalf."""
+    approvals_needed: int
+    risk: Risk
+    rules: tuple[str, ...]
+    reasons: tuple[str, ...]
+    consequences: str
+    state: ApprovalState
+    created_at: datetime
+    expires_at: datetime
+    run_id: str | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuditEvent:
+    """One security-relevant fact; the store adds its place in the hash chain."""
+
+    tenant: str
+    kind: str
+    """`call.requested`, `call.succeeded`, `call.denied` …"""
+    actor: str
+    at: datetime
+    subject: str
+    """What it is about: a call id, an approval id."""
+    data: JsonObject
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalEntry:
+    """One event for the journal of a run; the store gives it the next sequence number."""
+
+    run_id: str
+    tenant: str
+    type: str
+    at: datetime
+    data: JsonObject
+
+
+Record: TypeAlias = CallRecord | CallChange | ApprovalRecord | AuditEvent | JournalEntry
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredCall:
+    """A call as it stands in the record."""
+
+    record: CallRecord
+    state: CallState
+    failure: Failure | None
+    result_digest: str | None
+    elapsed_ms: float | None
+    ended_at: datetime | None
+
+
+class CallStore(Protocol):
+    """Where the boundary writes. Returning means that the records are on disk."""
+
+    async def commit(self, records: Sequence[Record]) -> Sequence[int]:
+        """Write all records in one transaction.
+
+        Returns:
+            The journal sequence numbers given to the `JournalEntry` records, in order.
+
+        Raises:
+            ConflictError: a call id that exists already, or a change from a state that is past.
+            StoreError: the disk or the database refused; nothing was written.
+        """
+        ...
+
+    async def find_call(self, tenant: str, call_id: str) -> StoredCall | None:
+        """The call with this id, if any."""
+        ...
+
+    async def result_of(self, tenant: str, call_id: str) -> Json:
+        """The full result of a call that succeeded.
+
+        Raises:
+            NotFoundError: no such call, or it has no result.
+        """
+        ...

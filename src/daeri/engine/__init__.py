@@ -1,0 +1,1 @@
+"""The agent loop and the vocabulary of what happens in a run."""
