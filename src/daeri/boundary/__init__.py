@@ -1,5 +1,8 @@
 """The one door that every tool call passes."""
 
+from ._boundary import APPROVAL_TTL, Boundary
+from ._passage import Observer
+from ._policy import BuiltInPolicy, Policy, effective_risk
 from ._records import (
     ApprovalRecord,
     ApprovalState,
@@ -17,11 +20,15 @@ from ._records import (
     StoredCall,
     Verdict,
 )
+from ._writing import principal_json
 
 __all__ = [
+    "APPROVAL_TTL",
     "ApprovalRecord",
     "ApprovalState",
     "AuditEvent",
+    "Boundary",
+    "BuiltInPolicy",
     "CallChange",
     "CallOutcome",
     "CallRecord",
@@ -30,8 +37,12 @@ __all__ = [
     "CallStore",
     "Decision",
     "JournalEntry",
+    "Observer",
     "Origin",
+    "Policy",
     "Record",
     "StoredCall",
     "Verdict",
+    "effective_risk",
+    "principal_json",
 ]

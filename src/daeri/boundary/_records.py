@@ -13,9 +13,7 @@ from daeri.text import Json, JsonObject, Locale
 from daeri.tools import Risk
 
 Origin = Literal["run", "program", "mcp", "api", "cli"]
-CallState = Literal[
-    "requested", "waiting", "started", "succeeded", "failed", "unknown", "denied", "cancelled"
-]
+CallState = Literal["requested", "waiting", "started", "succeeded", "failed", "unknown", "denied", "cancelled"]
 Verdict = Literal["allow", "deny", "require_approval"]
 ApprovalState = Literal["pending", "approved", "rejected", "expired", "withdrawn", "void", "consumed"]
 

@@ -1,1 +1,5 @@
-"""cli"""
+"""The command `daeri`, one module per noun."""
+
+from ._app import main
+
+__all__ = ["main"]

@@ -32,7 +32,6 @@ EndReason = Literal[
     "max_cost",
     "repeated_call",
     "model_failed",
-    "store_failed",
     "cancelled",
     "internal",
 ]
@@ -51,6 +50,8 @@ class RunStarted:
     agent: str
     instructions: str
     model: str
+    model_choice: str = "configured"
+    """Why this model."""
     principal: JsonObject
     locale: Locale
     limits: JsonObject
@@ -69,6 +70,8 @@ class ModelFailed:
     detail: str
     retry_in_s: float | None = None
     """Seconds until the next attempt; `None` when there is none."""
+    usage: Usage | None = None
+    """An estimate of what the attempt cost all the same, when it broke off in the middle of a reply."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -247,7 +250,7 @@ class RunEvent:
 
     @property
     def name(self) -> str:
-        """The event's type on the wire: `model.replied`, `call.started` …"""
+        """The event's type on the wire, such as `model.replied` or `call.started`."""
         if isinstance(self.body, CallEvent):
             return f"call.{self.body.state}"
         if isinstance(self.body, UnknownEvent):

@@ -1,1 +1,30 @@
-"""settings"""
+"""One typed settings tree: `daeri.toml`, `.env`, the environment; checked at start, never at the first request."""
+
+from ._load import load_settings
+from ._names import SettingRow, settings_table
+from ._problems import MASK
+from ._sources import Origin
+from ._tree import (
+    AgentSettings,
+    CliSettings,
+    LimitSettings,
+    ModelSettings,
+    Settings,
+    ToolkitSettings,
+    ToolSettings,
+)
+
+__all__ = [
+    "MASK",
+    "AgentSettings",
+    "CliSettings",
+    "LimitSettings",
+    "ModelSettings",
+    "Origin",
+    "SettingRow",
+    "Settings",
+    "ToolSettings",
+    "ToolkitSettings",
+    "load_settings",
+    "settings_table",
+]

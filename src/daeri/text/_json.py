@@ -6,10 +6,14 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
-"""A JSON value, read-only. Narrow with `isinstance(value, Mapping)`; test for `str` before `Sequence`."""
+if TYPE_CHECKING:
+    Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+    """A JSON value, read-only. Narrow with `isinstance(value, Mapping)`; test for `str` before `Sequence`."""
+else:
+    # pydantic would walk the recursive alias value by value; what we hold as Json was parsed from JSON already
+    Json = Any
 JsonObject: TypeAlias = Mapping[str, Json]
 
 

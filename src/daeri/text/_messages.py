@@ -11,7 +11,13 @@ from typing import cast
 
 from ._locale import Locale
 
-_PARTICLES = {"은/는": ("은", "는"), "이/가": ("이", "가"), "을/를": ("을", "를"), "과/와": ("과", "와"), "으로/로": ("으로", "로")}
+_PARTICLES = {
+    "은/는": ("은", "는"),
+    "이/가": ("이", "가"),
+    "을/를": ("을", "를"),
+    "과/와": ("과", "와"),
+    "으로/로": ("으로", "로"),
+}
 _PARTICLE_MARK = re.compile(r"(\S)\((은/는|이/가|을/를|과/와|으로/로)\)")
 # Final sounds of the digits 0-9 as read in Korean (영 일 이 삼 사 오 육 칠 팔 구); 1, 7 and 8 end in ㄹ.
 _DIGIT_FINALS = {"0": 21, "1": 8, "3": 16, "6": 1, "7": 8, "8": 8}

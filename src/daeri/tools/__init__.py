@@ -1,6 +1,51 @@
 """What can be called: tools, where they come from, and the registry that knows them all."""
 
+from ._function import ArgumentsError, FunctionTool, ResultError, tool
+from ._json_text import JsonTextError, parse_json
+from ._limits import MAX_BYTES, MAX_DEPTH, check_limits
+from ._loading import LoadedTools, load_tools
+from ._names import allows, check_name, closest_names
+from ._pointer import follow_ref, json_pointer
+from ._problem import SchemaProblem
 from ._provider import ToolContext, ToolProvider
+from ._python_tools import PythonTools
+from ._registry import ToolRegistry
+from ._search import Described, ToolIndex
+from ._strict import StrictSchemaError, drop_absent, strict_schema
 from ._tool import RISKS, Annotations, Risk, Tool
+from ._validate import SchemaValidator, ToolValidators
 
-__all__ = ["RISKS", "Annotations", "Risk", "Tool", "ToolContext", "ToolProvider"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "RISKS",
+    "Annotations",
+    "ArgumentsError",
+    "Described",
+    "FunctionTool",
+    "JsonTextError",
+    "LoadedTools",
+    "PythonTools",
+    "ResultError",
+    "Risk",
+    "SchemaProblem",
+    "SchemaValidator",
+    "StrictSchemaError",
+    "Tool",
+    "ToolContext",
+    "ToolIndex",
+    "ToolProvider",
+    "ToolRegistry",
+    "ToolValidators",
+    "allows",
+    "check_limits",
+    "check_name",
+    "closest_names",
+    "drop_absent",
+    "follow_ref",
+    "json_pointer",
+    "load_tools",
+    "parse_json",
+    "strict_schema",
+    "tool",
+]

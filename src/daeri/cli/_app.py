@@ -1,0 +1,128 @@
+"""The command `daeri`: its commands, its language, and what becomes of errors.
+
+Exit codes are those of `_exit`. An error is one sentence on stderr in the person's language; the traceback of an
+unexpected one is shown with `--debug` or `DAERI_DEBUG=1`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+from daeri._version import __version__
+from daeri.errors import DaeriError
+from daeri.text import message
+
+from ._doctor import doctor
+from ._error_text import error_text
+from ._exit import ExitCode, exit_code_of_error
+from ._help import LocalCommand, LocalGroup, localise
+from ._init import init
+from ._language import shell_locale
+from ._options import Lang
+from ._run import run
+from ._runs import export_run, list_runs, show_run
+from ._tools import list_tools, show_tool
+
+
+def main() -> None:
+    """The entry point of the command `daeri`."""
+    code = _code_of(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads any more; without this the interpreter would complain when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def build_app() -> typer.Typer:
+    """All commands; help texts are catalogue keys until `localise` has replaced them."""
+    app = _group("cli.help.daeri", invoke_without_command=True, callback=_root)
+    app.command("run", cls=LocalCommand, help="cli.help.run")(run)
+    runs = _group("cli.help.runs")
+    runs.command("list", cls=LocalCommand, help="cli.help.runs_list")(list_runs)
+    runs.command("show", cls=LocalCommand, help="cli.help.runs_show")(show_run)
+    runs.command("export", cls=LocalCommand, help="cli.help.runs_export")(export_run)
+    app.add_typer(runs, name="runs")
+    tools = _group("cli.help.tools")
+    tools.command("list", cls=LocalCommand, help="cli.help.tools_list")(list_tools)
+    tools.command("show", cls=LocalCommand, help="cli.help.tools_show")(show_tool)
+    app.add_typer(tools, name="tools")
+    app.command("doctor", cls=LocalCommand, help="cli.help.doctor")(doctor)
+    app.command("init", cls=LocalCommand, help="cli.help.init")(init)
+    return app
+
+
+def _group(help_key: str, *, invoke_without_command: bool = False, callback: object = None) -> typer.Typer:
+    # Plain help: Rich would take longer to load than everything else that `--help` needs.
+    return typer.Typer(
+        cls=LocalGroup,
+        help=help_key,
+        invoke_without_command=invoke_without_command,
+        callback=callback if callable(callback) else None,
+        rich_markup_mode=None,
+        add_completion=False,
+        suggest_commands=False,
+    )
+
+
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="cli.option.version")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="cli.option.debug")] = False,
+    lang: Lang = None,
+) -> None:
+    """What holds for every command."""
+    del lang  # `shell_locale` has read it
+    if debug:
+        os.environ["DAERI_DEBUG"] = "1"
+    if version:
+        typer.echo(f"daeri {__version__}")
+        raise typer.Exit(ExitCode.SUCCEEDED)
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(ExitCode.USAGE)
+
+
+def _code_of(arguments: Sequence[str]) -> int:
+    locale = shell_locale(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that can't show a letter must not end the run
+    command = typer.main.get_command(build_app())
+    localise(command, locale)
+    try:
+        return command.main(list(arguments), prog_name="daeri", standalone_mode=False) or ExitCode.SUCCEEDED
+    except typer.TyperException as error:
+        _complain(message("cli.error.usage", locale, problem=error.format_message().rstrip(".")))
+        return error.exit_code
+    except DaeriError as error:
+        _complain(error_text(error, locale))
+        _trace()
+        return exit_code_of_error(error)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        _complain(message("cli.error.cancelled", locale))
+        return ExitCode.CANCELLED
+    except Exception as error:
+        _complain(message("cli.error.unexpected", locale, kind=type(error).__name__, detail=str(error) or "-"))
+        _trace()
+        return ExitCode.FAILED
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def _trace() -> None:
+    if os.environ.get("DAERI_DEBUG", "").lower() in ("1", "true", "yes", "on"):
+        traceback.print_exc()

@@ -1,0 +1,61 @@
+"""How a command ends: the exit codes of `daeri`.
+
+    0    succeeded
+    1    failed
+    2    usage, settings or a definition is wrong
+    3    refused: there is no evidence for an answer
+    4    waiting for an approval
+    5    denied: policy stood in the way
+    6    waiting for an answer of the person
+    7    the outcome of a call is unknown; a person has to settle it
+    130  cancelled
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from daeri.errors import DaeriError, DefinitionError, NotFoundError, SettingsError
+
+if TYPE_CHECKING:
+    from daeri.engine import RunResult, RunState
+
+
+class ExitCode(IntEnum):
+    """The exit codes of `daeri`."""
+
+    SUCCEEDED = 0
+    FAILED = 1
+    USAGE = 2
+    REFUSED = 3
+    WAITING_APPROVAL = 4
+    DENIED = 5
+    WAITING_INPUT = 6
+    UNKNOWN_OUTCOME = 7
+    CANCELLED = 130
+
+
+_BY_STATE: dict[RunState, ExitCode] = {
+    "succeeded": ExitCode.SUCCEEDED,
+    "failed": ExitCode.FAILED,
+    "refused": ExitCode.REFUSED,
+    "waiting_approval": ExitCode.WAITING_APPROVAL,
+    "waiting_input": ExitCode.WAITING_INPUT,
+    "cancelled": ExitCode.CANCELLED,
+}
+
+
+def exit_code_of(result: RunResult) -> ExitCode:
+    """The exit code of a run that ended or waits."""
+    if result.unknown_calls:
+        return ExitCode.UNKNOWN_OUTCOME
+    if result.reason == "denied":
+        return ExitCode.DENIED
+    return _BY_STATE.get(result.status, ExitCode.FAILED)
+
+
+def exit_code_of_error(error: DaeriError) -> ExitCode:
+    """2 for what the person can correct in the command or the project, 1 for the rest."""
+    correctable = isinstance(error, SettingsError | DefinitionError | NotFoundError)
+    return ExitCode.USAGE if correctable else ExitCode.FAILED

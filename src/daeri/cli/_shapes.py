@@ -1,0 +1,110 @@
+"""The JSON that commands print.
+
+`daeri run --json`, and `daeri runs show --json`:
+
+    {"run_id", "status", "answer", "answer_kind", "reason", "detail", "steps", "model", "model_reason",
+     "calls": [{"call_id", "tool", "arguments", "state", "decision", "failure", "result", "elapsed_ms", "approval_id",
+                "repeats"}],
+     "usage": {"input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "estimated"},
+     "cost", "approvals": [id], "unknown_calls": [id]}
+
+`status` is the state of the run; `decision` is `{"verdict", "rules", "reasons", "approvals_needed", "risk"}` and
+`failure` is `{"kind", "diagnostic", "path", "user_message"}`, or null. `result` is the text that the model was shown.
+`cost` is US dollars as decimal text, or null when the price of a turn is unknown. `model_reason` is there after `run`.
+
+`daeri runs list --json`: a list of `{"run_id", "state", "agent", "model", "goal", "subject", "created_at", "ended_at"}`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from daeri.engine import CallSummary, RunResult, RunRow
+from daeri.text import JsonObject
+from daeri.tools import Tool
+
+
+def print_json(value: object, *, indent: int | None = 2) -> None:
+    """Print exactly one JSON value on stdout."""
+    print(json_text(value, indent=indent), flush=True)
+
+
+def json_text(value: object, *, indent: int | None = 2) -> str:
+    """A value as JSON; decimals and times as text."""
+    return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+
+
+def run_object(result: RunResult) -> dict[str, object]:
+    """A run that ended or waits."""
+    return {
+        "run_id": result.run_id,
+        "status": result.status,
+        "answer": result.answer,
+        "answer_kind": result.answer_kind,
+        "reason": result.reason,
+        "detail": result.detail,
+        "steps": result.steps,
+        "model": result.model,
+        "calls": [call_object(call) for call in result.calls],
+        "usage": asdict(result.usage),
+        "cost": None if result.cost is None else f"{result.cost:f}",
+        "approvals": list(result.approvals),
+        "unknown_calls": list(result.unknown_calls),
+    }
+
+
+def call_object(call: CallSummary) -> dict[str, object]:
+    """One call of a run."""
+    return {
+        "call_id": call.call_id,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "state": call.state,
+        "decision": None if call.decision is None else asdict(call.decision),
+        "failure": None if call.failure is None else asdict(call.failure),
+        "result": call.shown or None,
+        "elapsed_ms": call.elapsed_ms,
+        "approval_id": call.approval_id,
+        "repeats": call.repeats,
+    }
+
+
+def row_object(row: RunRow) -> dict[str, object]:
+    """One line of the list of runs."""
+    return {
+        "run_id": row.run_id,
+        "state": row.state,
+        "kind": row.kind,
+        "agent": row.agent,
+        "model": row.model,
+        "goal": row.goal,
+        "subject": row.subject,
+        "created_at": row.created_at.isoformat(),
+        "ended_at": None if row.ended_at is None else row.ended_at.isoformat(),
+    }
+
+
+def tool_object(tool: Tool) -> JsonObject:
+    """A tool: what a model is offered, and what governs it."""
+    marks = tool.annotations
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "risk": tool.risk,
+        "scopes": sorted(tool.scopes),
+        "source": tool.source,
+        "enabled": tool.enabled,
+        "read_only": marks.read_only,
+        "destructive": marks.destructive,
+        "idempotent": marks.idempotent,
+        "open_world": marks.open_world,
+        "trusted": tool.trusted,
+        "strict": tool.strict,
+        "timeout_s": tool.timeout_s,
+        "tags": sorted(tool.tags),
+        "consequences": tool.consequences,
+        "definition_hash": tool.definition_hash,
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+    }

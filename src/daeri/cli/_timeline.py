@@ -1,0 +1,90 @@
+"""The timeline of a run: blocks, calls, arguments, decisions, results as shown, usage, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from daeri.engine import (
+    AnswerReleased,
+    CallSummary,
+    ModelReplied,
+    RunEvent,
+    RunResult,
+    RunRow,
+    RunStarted,
+    UnknownEvent,
+)
+from daeri.text import Locale, message
+
+from ._lines import Trail, call_line, event_line, one_line, printable, summary_line
+from ._shapes import json_text
+
+_INDENT = "    "
+
+
+def timeline(row: RunRow, events: Sequence[RunEvent], result: RunResult, locale: Locale) -> list[str]:
+    """All lines, from the goal to the sums."""
+    trail = Trail()
+    lines = _heading(row, locale)
+    for event in events:
+        for line in _lines_of(event, trail, locale):
+            lines += printable(line).splitlines() or [""]
+    return [*lines, "", summary_line(result, locale)]
+
+
+def _heading(row: RunRow, locale: Locale) -> list[str]:
+    pairs = [
+        ("run", row.run_id),
+        ("goal", row.goal),
+        ("agent", row.agent),
+        ("model", row.model),
+        ("person", row.subject),
+        ("started", f"{row.created_at.astimezone():%Y-%m-%d %H:%M:%S}"),
+    ]
+    return [f"{message(f'cli.column.{name}', locale)}: {one_line(value, 2_000)}" for name, value in pairs]
+
+
+def _lines_of(event: RunEvent, trail: Trail, locale: Locale) -> list[str]:
+    calls = [line for call in trail.apply(event.body) for line in _call_lines(call, locale)]
+    match event.body:
+        case RunStarted():
+            tools = ", ".join(event.body.tools) or "-"
+            return [f"{message('cli.column.tools', locale)}: {tools}"]
+        case ModelReplied():
+            return ["", *_turn_lines(event.body, locale)]
+        case AnswerReleased():
+            return ["", f"{message('cli.show.answer', locale)}:", *_indented(event.body.text)]
+        case UnknownEvent():
+            return [message("cli.show.unknown_event", locale, name=event.body.name)]
+        case _:
+            own = event_line(event.body, locale)
+            return [own, *calls] if own is not None else calls
+
+
+def _turn_lines(event: ModelReplied, locale: Locale) -> list[str]:
+    usage, cost = event.reply.usage, event.reply.cost
+    head = message(
+        "cli.show.turn",
+        locale,
+        step=event.step,
+        input=f"{usage.input_tokens:,}",
+        output=f"{usage.output_tokens:,}",
+        cost=message("cli.cost.unknown", locale) if cost is None else f"${cost.normalize():f}",
+    )
+    return [head, *_indented(event.reply.text)]
+
+
+def _call_lines(call: CallSummary, locale: Locale) -> list[str]:
+    lines = [f"  {call_line(call, locale)}"]
+    lines.append(f"{_INDENT}{message('cli.show.arguments', locale)}: {json_text(call.arguments, indent=None)}")
+    if call.decision is not None:
+        why = "; ".join(call.decision.reasons) or "-"
+        rules = ", ".join(call.decision.rules) or "-"
+        lines.append(f"{_INDENT}{message('cli.show.decision', locale, risk=call.decision.risk, rules=rules, why=why)}")
+    if call.shown:
+        lines += [f"{_INDENT}{message('cli.show.result', locale)}:", *_indented(call.shown, _INDENT * 2)]
+    return lines
+
+
+def _indented(text: str, indent: str = _INDENT) -> list[str]:
+    return [f"{indent}{line}" for line in printable(text).splitlines()]

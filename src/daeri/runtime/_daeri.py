@@ -1,0 +1,224 @@
+"""The one composition root: everything wired together from settings."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from daeri.boundary import Boundary
+from daeri.engine import Agent, Engine, Limits, RetryPolicy, Run, RunResult
+from daeri.errors import NotFoundError, SettingsError
+from daeri.identity import Principal
+from daeri.models import Model, ModelChoice, ModelSettings, build_model
+from daeri.settings import Settings, load_settings
+from daeri.store import SqliteStore
+from daeri.text import Locale
+from daeri.toolkits import ToolkitConfig, builtin_tools
+from daeri.tools import FunctionTool, PythonTools, ToolRegistry, load_tools
+
+from ._agents import load_agents
+
+DATABASE = "daeri.db"
+DEFAULT_AGENT = "default"
+
+
+class Daeri:
+    """An open Daeri: agents that run, tools behind the boundary, and the record of it all. Made by `Daeri.open`."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        registry: ToolRegistry,
+        store: SqliteStore,
+        boundary: Boundary,
+        engine: Engine,
+        agents: Mapping[str, Agent],
+    ) -> None:
+        self.settings = settings
+        self.registry = registry
+        self.store = store
+        self.boundary = boundary
+        self.agents = agents
+        self.principal = local_principal(settings)
+        """The user of the operating system, with the rights that the settings grant."""
+        self._engine = engine
+        self._models: dict[str | None, tuple[Model, ModelChoice]] = {}
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        settings: Settings | None = None,
+        *,
+        tools: Iterable[FunctionTool[..., Any]] = (),
+        tool_modules: Sequence[str] = (),
+        retry: RetryPolicy | None = None,
+    ) -> AsyncGenerator[Daeri]:
+        """Build everything from `settings` (those of the working directory unless given), and close it again.
+
+        `tools` and `tool_modules` (FILE.py or package.module) come on top of the tools that the settings name.
+
+        Raises:
+            SettingsError: a setting is missing or wrong.
+            DefinitionError: a tool or an agent can't be used.
+            StoreError: the database can't be opened.
+        """
+        settings = settings or load_settings()
+        async with AsyncExitStack() as stack:
+            registry = await _registry(settings, tools, tool_modules)
+            stack.push_async_callback(registry.aclose)
+            agents = _agents(settings)
+            store = await stack.enter_async_context(await SqliteStore.open(settings.home / DATABASE))
+            await store.record_definitions(registry.tools())
+            boundary = Boundary(registry=registry, store=store)
+            stack.push_async_callback(boundary.aclose)
+            engine = Engine(boundary=boundary, store=store, retry=retry)
+            daeri = cls(
+                settings=settings, registry=registry, store=store, boundary=boundary, engine=engine, agents=agents
+            )
+            stack.push_async_callback(daeri.close_models)
+            stack.push_async_callback(engine.aclose)
+            yield daeri
+
+    async def start(
+        self,
+        goal: str,
+        *,
+        agent: str | Agent | None = None,
+        model: str | Model | None = None,
+        principal: Principal | None = None,
+        locale: Locale | None = None,
+        max_steps: int | None = None,
+    ) -> Run:
+        """Begin a run; it is on record when this returns.
+
+        The model is the one named here, else the agent's, else the configured one, else chosen from what is there.
+
+        Raises:
+            NotFoundError: no such agent.
+            SettingsError: the model can't be used, or `max_steps` is below 1.
+            StoreError: the run could not be written down, so it does not begin.
+        """
+        chosen = agent if isinstance(agent, Agent) else self.agent(agent)
+        built, choice = await self._model(model if model is not None else chosen.model)
+        return await self._engine.start(
+            goal,
+            agent=chosen,
+            model=built,
+            choice=choice,
+            principal=principal or self.principal,
+            locale=locale or self.settings.lang,
+            limits=_with_max_steps(chosen.limits, max_steps),
+        )
+
+    async def ask(self, goal: str, **options: Any) -> RunResult:
+        """Run to the end and give the result; takes the options of `start`. Cancelling it cancels the run."""
+        async with await self.start(goal, **options) as run:
+            return await run.result()
+
+    def agent(self, name: str | None = None) -> Agent:
+        """The agent of this name; the default one without.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        wanted = name or self.settings.agents.default
+        if wanted not in self.agents:
+            raise NotFoundError("agent", wanted, f"There are: {', '.join(sorted(self.agents))}.")
+        return self.agents[wanted]
+
+    async def _model(self, model: str | Model | None) -> tuple[Model, ModelChoice | None]:
+        if model is not None and not isinstance(model, str):
+            return model, None
+        reference = model or self.settings.model.reference
+        if reference is not None and reference.startswith("script:"):
+            return await build_model(self._model_settings(reference), self.settings.environment)
+        if reference not in self._models:
+            settings = self._model_settings(reference)
+            self._models[reference] = await build_model(settings, self.settings.environment)
+        return self._models[reference]
+
+    def _model_settings(self, reference: str | None) -> ModelSettings:
+        own = self.settings.model
+        return ModelSettings(
+            reference=reference,
+            base_url=own.base_url,
+            api_key=own.api_key.get_secret_value() if own.api_key else None,
+            timeout_s=own.timeout_s,
+            max_output_tokens=own.max_output_tokens,
+            temperature=own.temperature,
+            prices=own.prices,
+        )
+
+    async def close_models(self) -> None:
+        """Give the connections of all models back."""
+        for model, _ in self._models.values():
+            await model.close()
+
+
+def local_principal(settings: Settings) -> Principal:
+    """The user of the operating system as a principal."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a container may run under a number that has no name
+        user = str(os.getuid())
+    return Principal(
+        tenant=settings.tenant,
+        subject=f"os:{user}",
+        scopes=frozenset(settings.cli.scopes),
+        roles=frozenset(settings.cli.roles),
+    )
+
+
+async def _registry(
+    settings: Settings, tools: Iterable[FunctionTool[..., Any]], tool_modules: Sequence[str]
+) -> ToolRegistry:
+    registry = ToolRegistry()
+    kits = settings.toolkits
+    await registry.add(
+        builtin_tools(
+            ToolkitConfig(
+                file_roots=kits.file_roots,
+                knowledge_files=kits.knowledge_files,
+                document_folders=kits.document_folders,
+                morphemes=kits.morphemes,
+            )
+        )
+    )
+    for reference in dict.fromkeys([*settings.tools.modules, *tool_modules]):
+        loaded = load_tools(reference, root=settings.project)
+        if loaded.functions:
+            await registry.add(PythonTools(reference, loaded.functions))
+        for provider in loaded.providers:
+            await registry.add(provider)
+    if given := tuple(tools):
+        await registry.add(PythonTools("given", given))
+    for name in settings.tools.disabled:
+        _disable(registry, name)
+    return registry
+
+
+def _disable(registry: ToolRegistry, name: str) -> None:
+    try:
+        registry.disable(name)
+    except NotFoundError as error:
+        raise SettingsError("tools.disabled", name, "there is no tool of this name", error.hint) from None
+
+
+def _agents(settings: Settings) -> Mapping[str, Agent]:
+    ceiling = settings.run_limits()
+    built_in = {DEFAULT_AGENT: Agent(name=DEFAULT_AGENT, limits=ceiling)}
+    return {**built_in, **load_agents(settings.agents.folder, ceiling)}
+
+
+def _with_max_steps(limits: Limits, max_steps: int | None) -> Limits:
+    if max_steps is None:
+        return limits
+    if max_steps < 1:
+        raise SettingsError("max_steps", max_steps, "is below 1", "Use 1 or more.")
+    return replace(limits, max_steps=max_steps)

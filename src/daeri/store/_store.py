@@ -1,0 +1,137 @@
+"""The store on SQLite: the record of all that happened, in one file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import aiosqlite
+
+from daeri.boundary import JournalEntry, Record
+from daeri.engine._ports import RunRow, RunState
+from daeri.errors import StoreError
+from daeri.tools import Tool
+
+from ._batch import Unit
+from ._encode import Written, encode, encode_definition, encode_run, encode_run_state
+from ._file import connect, prepare
+from ._reads import Reads
+from ._statements import DEFINITION, PROBE_END
+from ._time import to_micros
+from ._writer import Writer
+
+BUSY_TIMEOUT_S = 10.0
+"""How long another process may hold the write lock before a write fails."""
+
+_PROBE = "probe"
+
+
+class SqliteStore(Reads):
+    """Runs, journals, calls, approvals, audit record and tool catalogue in one SQLite file.
+
+    Implements `CallStore` and `RunStore`. Whatever a method writes is on disk when it returns; cancelling the caller
+    doesn't take back what it has handed over. Several processes may open the same file.
+    """
+
+    def __init__(self, reader: aiosqlite.Connection, writer: Writer) -> None:
+        super().__init__(reader)
+        self._writer = writer
+
+    @classmethod
+    async def open(cls, path: Path | str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Self:
+        """Open the database file `path`, made and migrated as needed; `daeri.db` by custom.
+
+        Raises:
+            StoreError: the file can't be opened, is not Daeri's, or is of a newer release.
+        """
+        file = Path(path).absolute()
+        await asyncio.to_thread(prepare, file, busy_timeout_s)
+        reader = await cls.connect(file, busy_timeout_s)
+        return cls(reader, Writer(lambda: connect(file, busy_timeout_s)))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Write what was handed over, then close the file."""
+        await self._writer.close()
+        await self._reader.close()
+
+    @property
+    def transactions(self) -> int:
+        """How many transactions this store has committed; commits that wait for the disk together share one."""
+        return self._writer.transactions
+
+    async def commit(self, records: Sequence[Record]) -> Sequence[int]:
+        """Write all records in one transaction.
+
+        The digest of a result is taken of the text that is stored, whatever `result_digest` says.
+
+        Returns:
+            The journal sequence numbers given to the `JournalEntry` records, in order.
+
+        Raises:
+            ConflictError: a call id that exists already, or a change from a state that is past.
+            StoreError: the disk or the database refused; nothing was written.
+        """
+        return await self._writer.write(lambda: [row for record in records for row in encode(record)])
+
+    async def create_run(self, run: RunRow, first: JournalEntry) -> None:
+        """Write the run and the first event of its journal in one transaction.
+
+        Raises:
+            ConflictError: the run id exists.
+            StoreError: nothing was written.
+        """
+        await self._writer.write(lambda: [encode_run(run), *encode(first)])
+
+    async def append(self, entries: Sequence[JournalEntry], *, state: RunState | None = None) -> Sequence[int]:
+        """Write events of one run, and its new state if it has one, in one transaction; gives their numbers.
+
+        Raises:
+            StoreError: nothing was written.
+        """
+        if not entries:
+            return ()
+
+        def rows() -> Unit:
+            change = [] if state is None else [encode_run_state(entries[-1], state)]
+            return [*change, *(row for entry in entries for row in encode(entry))]
+
+        return await self._writer.write(rows)
+
+    async def record_definitions(self, tools: Iterable[Tool]) -> None:
+        """Keep the definition of each tool under its hash; one that is known already costs nothing but the look."""
+        offered = {tool.definition_hash: tool for tool in tools}
+        known = await self._rows(
+            "SELECT definition_hash FROM tool_definitions WHERE definition_hash IN (SELECT value FROM json_each(?))",
+            json.dumps(list(offered)),
+        )
+        new = offered.keys() - {definition_hash for (definition_hash,) in known}
+        if new:
+            now = datetime.now(UTC)
+            await self._writer.write(lambda: [encode_definition(offered[name], now) for name in sorted(new)])
+
+    async def check(self) -> Sequence[str]:
+        """What is wrong with the file; nothing when it is sound and can be written."""
+        try:
+            found = [str(row[0]) for row in await self._rows("PRAGMA quick_check(10)")]
+            await self._writer.write(_probe)
+        except StoreError as problem:
+            return [problem.cause]
+        return [line for line in found if line != "ok"]
+
+
+def _probe() -> Sequence[Written]:
+    """A row that comes and goes in one transaction: written to the disk, and nothing left of it."""
+    return [(DEFINITION, (_PROBE, _PROBE, _PROBE, "{}", to_micros(datetime.now(UTC)))), (PROBE_END, (_PROBE,))]

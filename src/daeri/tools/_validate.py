@@ -1,0 +1,109 @@
+"""JSON Schema checks: compiled once per tool, explained for a model, never with a look at the network."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any, cast
+
+import jsonschema_rs
+
+from daeri.errors import DefinitionError
+from daeri.text import Json, JsonObject
+
+from ._explain import explain
+from ._formats import FORMATS
+from ._problem import SchemaProblem
+from ._tool import Tool
+
+_MAX_ERRORS = 100
+
+
+class SchemaValidator:
+    """One compiled schema: draft 2020-12, or the one that `$schema` names; formats are checked."""
+
+    def __init__(self, schema: JsonObject, *, subject: str = "schema") -> None:
+        self._schema = cast("dict[str, Any]", _plain(schema))
+        try:
+            self._validator = jsonschema_rs.validator_for(
+                self._schema, formats=FORMATS, validate_formats=True, offline=True
+            )
+        except ValueError as error:
+            raise _unusable(subject, error) from None
+
+    def accepts(self, value: Json) -> bool:
+        """Whether the value fits."""
+        return self.problem(value) is None
+
+    def problem(self, value: Json) -> SchemaProblem | None:
+        """What is best repaired first; `None` when the value fits."""
+        try:
+            return self._problem(value)
+        except (ValueError, TypeError):
+            # the validator reads dict and list only; the second try has nothing else in it
+            return self._problem_of_foreign(value)
+
+    def _problem(self, value: Json) -> SchemaProblem | None:
+        if self._validator.is_valid(value):
+            return None
+        return explain(list(islice(self._validator.iter_errors(value), _MAX_ERRORS)), self._schema)
+
+    def _problem_of_foreign(self, value: Json) -> SchemaProblem | None:
+        try:
+            return self._problem(_plain(value))
+        except (ValueError, TypeError) as error:
+            return SchemaProblem(path="", message=f"The value is not JSON: {error}.", expected="a JSON value")
+
+
+class ToolValidators:
+    """The validators of tools, compiled at first use and kept by definition hash; the longest unused leave first."""
+
+    def __init__(self, max_tools: int = 1024) -> None:
+        self._max = max_tools * 2
+        self._kept: OrderedDict[tuple[str, str], SchemaValidator] = OrderedDict()
+
+    def arguments(self, tool: Tool) -> SchemaValidator:
+        """The validator of the tool's arguments.
+
+        Raises:
+            DefinitionError: the schema can't be used.
+        """
+        return self._get(tool, "arguments", tool.input_schema)
+
+    def result(self, tool: Tool) -> SchemaValidator | None:
+        """The validator of the tool's results, if it promises anything about them.
+
+        Raises:
+            DefinitionError: the schema can't be used.
+        """
+        return None if tool.output_schema is None else self._get(tool, "result", tool.output_schema)
+
+    def _get(self, tool: Tool, part: str, schema: JsonObject) -> SchemaValidator:
+        key = (tool.definition_hash, part)
+        validator = self._kept.get(key)
+        if validator is None:
+            validator = SchemaValidator(schema, subject=f"tool {tool.name!r}, schema of its {part}")
+            self._kept[key] = validator
+            if len(self._kept) > self._max:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return validator
+
+
+def _unusable(subject: str, error: ValueError) -> DefinitionError:
+    reason = getattr(error, "message", str(error))
+    if "Retrieval is disabled" in reason:
+        return DefinitionError(
+            subject, "it refers to a schema elsewhere, and nothing is fetched", "Copy that schema into `$defs`."
+        )
+    at = "/".join(str(part) for part in getattr(error, "instance_path", ()))
+    return DefinitionError(subject, f"not a usable JSON Schema{f' at {at}' if at else ''}: {reason.rstrip('.')}")
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
