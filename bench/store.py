@@ -1,6 +1,6 @@
 """Acknowledged rows per second of the store, beside a bare group-committing writer on the same disk.
 
-    python bench/store.py [--seconds 3] [--directory DIR]
+    python bench/store.py [--seconds 2] [--rounds 3] [--directory DIR]
 
 A unit is what the boundary commits for one step of a call: a row of the call (inserted, or changed with its result), a
 journal event and an audit event. Callers hand in their next unit when the last one is on disk. The peer does the least
@@ -20,12 +20,12 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from daeri.boundary import AuditEvent, CallChange, CallRecord, Decision, JournalEntry, Record
-from daeri.engine._ports import RunRow
+from daeri.engine import RunRow
 from daeri.store import SqliteStore
 from daeri.text import JsonObject, digest
 
@@ -33,7 +33,14 @@ CALLERS = (1, 16, 64)
 ROWS_PER_UNIT = 3
 TENANT = "acme"
 ARGUMENTS: JsonObject = {"to": "kim@example.com", "subject": "분기 실적", "body": "x" * 250}
-RESULT: JsonObject = {"message_id": "m-20261130-0001", "accepted": True, "recipients": ["kim@example.com"], "cost": 0.25}
+ARGUMENTS_DIGEST = digest(ARGUMENTS)
+RESULT: JsonObject = {
+    "message_id": "m-20261130-0001",
+    "accepted": True,
+    "recipients": ["kim@example.com"],
+    "cost": 0.25,
+}
+RESULT_DIGEST = digest(RESULT)
 DECISION = Decision(verdict="allow", rules=("scopes", "risk.low"), reasons=("all scopes held", "risk is low"))
 
 
@@ -93,7 +100,8 @@ class Peer:
                     item = self._queue.get_nowait()
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany(
-                "INSERT INTO audit (at, tenant, actor, tool, kind, call_id, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO audit (at, tenant, actor, tool, kind, call_id, data, hash)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
             connection.execute("COMMIT")
@@ -155,7 +163,6 @@ async def closed_loop(
 def started(run_id: str, call_id: str) -> list[Record]:
     """What the boundary commits before anything runs."""
     at = datetime.now(UTC)
-    arguments_digest = digest(ARGUMENTS)
     return [
         CallRecord(
             call_id=call_id,
@@ -164,7 +171,7 @@ def started(run_id: str, call_id: str) -> list[Record]:
             tool="mail.send",
             definition_hash="sha256:" + "5" * 64,
             arguments=ARGUMENTS,
-            arguments_digest=arguments_digest,
+            arguments_digest=ARGUMENTS_DIGEST,
             origin="run",
             state="started",
             at=at,
@@ -185,7 +192,7 @@ def started(run_id: str, call_id: str) -> list[Record]:
             actor="user:kim",
             at=at,
             subject=call_id,
-            data={"tool": "mail.send", "arguments_digest": arguments_digest, "rules": ["scopes", "risk.low"]},
+            data={"tool": "mail.send", "arguments_digest": ARGUMENTS_DIGEST, "rules": ["scopes", "risk.low"]},
             run_id=run_id,
         ),
     ]
@@ -195,7 +202,6 @@ def succeeded(run_id: str, call_id: str) -> list[Record]:
     """What it commits before it answers."""
     at = datetime.now(UTC)
     result: JsonObject = {**RESULT, "call": call_id}
-    result_digest = digest(result)
     return [
         CallChange(
             call_id=call_id,
@@ -205,7 +211,6 @@ def succeeded(run_id: str, call_id: str) -> list[Record]:
             at=at,
             result=result,
             has_result=True,
-            result_digest=result_digest,
             elapsed_ms=12.5,
         ),
         JournalEntry(
@@ -213,7 +218,7 @@ def succeeded(run_id: str, call_id: str) -> list[Record]:
             tenant=TENANT,
             type="call.succeeded",
             at=at,
-            data={"call_id": call_id, "tool": "mail.send", "state": "succeeded", "result_digest": result_digest},
+            data={"call_id": call_id, "tool": "mail.send", "state": "succeeded", "result_digest": RESULT_DIGEST},
         ),
         AuditEvent(
             tenant=TENANT,
@@ -221,7 +226,7 @@ def succeeded(run_id: str, call_id: str) -> list[Record]:
             actor="user:kim",
             at=at,
             subject=call_id,
-            data={"tool": "mail.send", "result_digest": result_digest},
+            data={"tool": "mail.send", "result_digest": RESULT_DIGEST},
             run_id=run_id,
         ),
     ]
@@ -229,7 +234,7 @@ def succeeded(run_id: str, call_id: str) -> list[Record]:
 
 async def measure_store(directory: Path, callers: int, seconds: float) -> Measured:
     """Each caller is a run whose calls follow each other."""
-    async with await SqliteStore.open(directory / f"store-{callers}.db") as store:
+    async with await SqliteStore.open(directory / "store.db") as store:
         for caller in range(callers):
             at = datetime.now(UTC)
             run = RunRow(
@@ -257,7 +262,7 @@ async def measure_store(directory: Path, callers: int, seconds: float) -> Measur
 
 async def measure_peer(directory: Path, callers: int, seconds: float) -> Measured:
     """One ready row of about 600 bytes per caller and turn."""
-    peer = Peer(directory / f"peer-{callers}.db")
+    peer = Peer(directory / "peer.db")
     data = json.dumps({"arguments": ARGUMENTS, "rules": ["scopes", "risk.low"]}, ensure_ascii=False)
 
     async def step(caller: int, number: int) -> None:
@@ -268,35 +273,42 @@ async def measure_peer(directory: Path, callers: int, seconds: float) -> Measure
     return measured
 
 
-async def measure_all(directory: Path, seconds: float) -> None:
-    """Store and peer in turn, so that both see the same disk."""
+async def measure_all(directory: Path, seconds: float, rounds: int) -> None:
+    """Peer and store take turns, so that both see the same disk; the table shows the median round."""
     table: list[str] = []
     for callers in CALLERS:
-        peer = await measure_peer(directory, callers, seconds)
-        store = await measure_store(directory, callers, seconds)
-        ratio = round(store.rows_per_s / peer.rows_per_s, 2)
-        for name, measured in (("peer", peer), ("store", store)):
-            print(json.dumps({"bench": "store", "case": name, **_fields(measured)}))
+        peers: list[Measured] = []
+        stores: list[Measured] = []
+        for turn in range(rounds):
+            place = directory / f"{callers}-{turn}"
+            place.mkdir()
+            peers.append(await measure_peer(place, callers, seconds))
+            stores.append(await measure_store(place, callers, seconds))
+            for name, measured in (("peer", peers[-1]), ("store", stores[-1])):
+                print(json.dumps({"bench": "store", "case": name, **asdict(measured)}))
+        peer, store = _median(peers), _median(stores)
         table.append(
-            f"{callers:>7} {peer.rows_per_s:>12,.0f} {store.rows_per_s:>13,.0f} {ratio:>7} {store.units_per_s:>13,.0f}"
-            f" {store.units_per_transaction:>13} {store.p50_ms:>9} {store.p99_ms:>9} {store.cpu_us_per_unit:>12}"
+            f"{callers:>7} {peer.rows_per_s:>12,.0f} {store.rows_per_s:>13,.0f} {store.rows_per_s / peer.rows_per_s:>7.2f}"
+            f" {store.units_per_s:>13,.0f} {store.units_per_transaction:>13} {store.p50_ms:>9} {store.p99_ms:>9}"
+            f" {store.cpu_us_per_unit:>12}"
         )
     print("callers  peer rows/s  store rows/s   ratio  store units/s  units/commit    p50 ms    p99 ms  CPU us/unit")
     print("\n".join(table))
 
 
-def _fields(measured: Measured) -> dict[str, float]:
-    return {name: getattr(measured, name) for name in Measured.__slots__}
+def _median(measured: list[Measured]) -> Measured:
+    return sorted(measured, key=lambda one: one.rows_per_s)[len(measured) // 2]
 
 
 def main() -> None:
     """Parse the command line and run."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--seconds", type=float, default=3.0, help="of each case")
-    arguments.add_argument("--directory", type=Path, default=None, help="on the disk to be measured; default: a new one here")
+    arguments.add_argument("--seconds", type=float, default=2.0, help="of each case")
+    arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--directory", type=Path, default=Path.cwd(), help="on the disk to be measured")
     given = arguments.parse_args()
-    with tempfile.TemporaryDirectory(dir=given.directory or Path.cwd()) as directory:
-        asyncio.run(measure_all(Path(directory), given.seconds))
+    with tempfile.TemporaryDirectory(dir=given.directory) as directory:
+        asyncio.run(measure_all(Path(directory), given.seconds, given.rounds))
 
 
 if __name__ == "__main__":

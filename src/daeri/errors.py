@@ -50,8 +50,11 @@ ErrorKind = Literal[
     "internal",
     # policy
     "denied",
+    "rate_limited",
     "approval_rejected",
     "approval_expired",
+    "approval_withdrawn",
+    "approval_void",
     # control
     "cancelled",
 ]
@@ -71,6 +74,8 @@ class Failure:
     """JSON Pointer (RFC 6901) of the value at fault, for `invalid_arguments` and `contract_violation`."""
     user_message: str | None = None
     """Words that the tool's author wrote for people; without them people get the fixed text of `kind`."""
+    retry_after_s: float | None = None
+    """Seconds after which the same call may be admitted, for `rate_limited`."""
 
 
 class DaeriError(Exception):

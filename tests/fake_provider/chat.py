@@ -18,7 +18,7 @@ def whole(reply: Reply, model: str) -> dict[str, Any]:
         message["reasoning_content"] = reply.reasoning
     if reply.calls:
         message["tool_calls"] = [
-            {k: v for k, v in _call(at, call).items() if k != "index"} for at, call in _numbered(reply)
+            {k: v for k, v in _call(at, call).items() if k != "index"} for at, call in enumerate(reply.calls)
         ]
     choice = {"index": 0, "message": message, "finish_reason": _finish(reply)}
     body = _head(reply, model, "chat.completion") | {"choices": [choice]}
@@ -44,7 +44,7 @@ def _deltas(reply: Reply) -> Iterator[dict[str, Any]]:
         yield {"reasoning_content": piece}
     for piece in _pieces(reply.text, reply.piece):
         yield {"content": piece}
-    for at, call in _numbered(reply):
+    for at, call in enumerate(reply.calls):
         yield {"tool_calls": [_call(at, call) | {"function": {"name": call.name, "arguments": ""}}]}
         if not reply.interleaved:
             yield from (_fragment(at, piece) for piece in _pieces(call.arguments, reply.piece))
@@ -55,10 +55,6 @@ def _deltas(reply: Reply) -> Iterator[dict[str, Any]]:
 
 def _fragment(at: int, piece: str) -> dict[str, Any]:
     return {"tool_calls": [{"index": at, "function": {"arguments": piece}}]}
-
-
-def _numbered(reply: Reply) -> Iterator[tuple[int, FakeCall]]:
-    return iter(list(enumerate(reply.calls)))
 
 
 def _call(at: int, call: FakeCall) -> dict[str, Any]:
@@ -79,7 +75,8 @@ def _head(reply: Reply, model: str, kind: str) -> dict[str, Any]:
 
 
 def _chunk(reply: Reply, model: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    return _head(reply, model, "chat.completion.chunk") | {"choices": choices}
+    chunk = _head(reply, model, "chat.completion.chunk") | {"choices": choices}
+    return chunk | {"usage": _usage(reply)} if reply.running_usage else chunk
 
 
 def _usage(reply: Reply) -> dict[str, Any]:

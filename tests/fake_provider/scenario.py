@@ -33,6 +33,8 @@ class Reply:
     finish: str | None = None
     """`None`: what fits the calls. Empty: the server never says why it stopped."""
     usage: FakeUsage | None = field(default_factory=FakeUsage)
+    running_usage: bool = False
+    """Usage comes with every streamed event, as the sum so far."""
     model: str = ""
     """Empty: the model that was asked for."""
     piece: int = 8

@@ -40,7 +40,8 @@ class FakeProvider:
         self._queue: deque[Scenario] = deque()
         self._arrived: SimpleQueue[Seen] = SimpleQueue()
         self.seen: list[Seen] = []
-        self.models = ["fake-model"]
+        self.models: list[str] | None = ["fake-model"]
+        """`None`: a server that answers, but is no model server."""
 
     @property
     def port(self) -> int:
@@ -88,6 +89,8 @@ class FakeProvider:
             thread.join()
 
     async def _list_models(self, request: Request) -> Response:
+        if self.models is None:
+            return JSONResponse({"data": "hello"})
         return JSONResponse({"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]})
 
     def _endpoint(self, form: ModuleType) -> Callable[[Request], Any]:

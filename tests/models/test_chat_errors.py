@@ -35,6 +35,9 @@ OVERFLOW = "This model's maximum context length is 4096 tokens. However, you req
         (403, None, "not you", "authentication", False),
         (404, "model_not_found", "no such model", "bad_request", False),
         (400, None, "bad schema", "bad_request", False),
+        (405, None, "wrong door", "bad_request", False),
+        (408, None, "too slow", "timeout", True),
+        (413, None, "too large", "context_overflow", False),
         (400, "context_length_exceeded", "too long", "context_overflow", False),
         (400, None, OVERFLOW, "context_overflow", False),
         (400, None, "the request exceeds the available context size", "context_overflow", False),
@@ -98,7 +101,15 @@ async def test_a_server_that_falls_silent_in_the_middle_times_out(provider: Fake
     assert (await _fails(await build(settings=ModelSettings(timeout_s=0.2)))).kind == "timeout"
 
 
-@pytest.mark.parametrize("text", ["got {authorization}", "key sk-proj-abcdef123456 is wrong", 'api_key: "abcdefgh"'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "got {authorization}",
+        "very-secret-0123456789 is wrong",
+        "key sk-proj-abcdef123456 is wrong",
+        'api_key: "abcdefgh"',
+    ],
+)
 async def test_no_credential_gets_into_any_text_of_an_error(provider: FakeProvider, build: Build, text: str) -> None:
     key = "very-secret-0123456789"
     provider.will(provider.Refusal(status=401, message=text))

@@ -159,6 +159,13 @@ async def test_usage_is_counted_once_and_with_its_parts(provider: FakeProvider, 
     assert provider.seen[0].body["stream_options"] == {"include_usage": True}
 
 
+async def test_usage_that_comes_with_every_chunk_is_not_added_up(
+    provider: FakeProvider, build: Build, turn: Turn
+) -> None:
+    provider.will(provider.Reply(text="long enough for several chunks " * 5, running_usage=True))
+    assert (await turn(await build())).usage == Usage(input_tokens=100, output_tokens=20)
+
+
 @pytest.mark.parametrize("silent", [True, False])
 async def test_missing_usage_is_estimated_and_says_so(
     provider: FakeProvider, build: Build, turn: Turn, silent: bool

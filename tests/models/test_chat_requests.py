@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from daeri.models import (
@@ -19,6 +20,7 @@ from daeri.models import (
     ModelRequest,
     ModelSettings,
     ToolSpec,
+    build_model,
 )
 from daeri.text import Json
 
@@ -120,7 +122,7 @@ def blocks_strategy(draw: st.DrawFn) -> Block:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(blocks=st.lists(blocks_strategy(), max_size=4))
 async def test_whatever_the_blocks_hold_every_call_has_one_return_and_every_return_a_call(
     provider: FakeProvider, build: Build, turn: Turn, blocks: list[Block]
@@ -142,6 +144,12 @@ async def test_whatever_the_blocks_hold_every_call_has_one_return_and_every_retu
     assert open_ids == []
     assert messages[-1]["role"] in ("user", "tool")
     assert len(used) == sum(len(one.reply.calls) for one in blocks)
+
+
+async def test_a_failed_answer_is_marked_as_one(provider: FakeProvider, build: Build, turn: Turn) -> None:
+    failed = block(CALL, answers=[CallAnswer(call=CALL, content="단가가 없음", failed=True)])
+    sent = await _sent(provider, await build(), turn, ModelRequest(instructions="", goal="g", blocks=(failed,)))
+    assert json.loads(sent[-1]["content"]) == {"error": "단가가 없음"}
 
 
 async def test_reasoning_goes_back_in_the_field_it_came_in(provider: FakeProvider, build: Build, turn: Turn) -> None:
@@ -229,12 +237,16 @@ async def test_another_server_gets_neither_the_key_nor_the_account_of_openai(
     assert provider.seen[-1].headers["authorization"] == "Bearer not-needed"
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_loopback_servers_are_reached_past_the_proxy_of_the_environment(
-    provider: FakeProvider, build: Build, turn: Turn, monkeypatch: pytest.MonkeyPatch, unused_port: int
+    provider: FakeProvider, turn: Turn, monkeypatch: pytest.MonkeyPatch, unused_port: int, host: str
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{unused_port}")
-    assert await _sent(provider, await build(), turn, ModelRequest(instructions="", goal="g"))
+    settings = ModelSettings(reference="openai-compatible:m", base_url=f"http://{host}:{provider.port}/v1")
+    model, _ = await build_model(settings, {})
+    assert await _sent(provider, model, turn, ModelRequest(instructions="", goal="g"))
+    await model.close()
 
 
 async def _sent(provider: FakeProvider, model: Model, turn: Turn, request: ModelRequest) -> list[dict[str, Any]]:

@@ -7,10 +7,10 @@ from typing import Any, cast
 import jsonschema_rs
 import pytest
 
-from daeri.errors import SettingsError
+from daeri.errors import SettingsError, ToolError
 from daeri.text import catalogue
 from daeri.toolkits import ToolkitConfig, builtin_tools
-from daeri.tools import Annotations, Tool, ToolContext
+from daeri.tools import Annotations, Tool, ToolContext, load_tools
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CONFIG = ToolkitConfig(
@@ -99,6 +99,14 @@ async def test_the_sample_facts_answer(key: str, value: str | None, context: Too
 async def test_the_sample_documents_answer(query: str, source: str, context: ToolContext) -> None:
     result = cast("dict[str, Any]", await builtin_tools(CONFIG).invoke("documents.search", {"query": query}, context))
     assert result["passages"][0]["source"] == source
+
+
+async def test_the_sample_tools_find_an_order_and_mark_its_refund_as_high_risk(context: ToolContext) -> None:
+    find, refund = load_tools("tools/orders.py", root=EXAMPLES).functions
+    assert cast("dict[str, str]", await find.invoke({"number": "HB-1001"}, context))["amount_krw"] == "48000"
+    assert (refund.tool.risk, refund.tool.scopes) == ("high", frozenset({"orders:write"}))
+    with pytest.raises(ToolError, match="No order HB-9"):
+        await refund.invoke({"number": "HB-9", "reason": "broken"}, context)
 
 
 _NOWHERE = (Path("nowhere.toml"),)

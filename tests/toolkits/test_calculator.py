@@ -48,6 +48,7 @@ async def test_it_answers_with_the_canonical_expression_and_the_result(context: 
         ("9 ** 9 ** 9", "too large or too small", "position 3: a result is outside"),
         ("10 ** 999 * 10", "too large or too small", "position 11: a result is outside"),
         ("1e-999 / 100", "too large or too small", "position 8: a result is outside"),
+        ("1.000001 ** 100001", "too large or too small", "an exponent above 100,000"),
         ("1e999999999999", "too large or too small", "position 1: a result is outside"),
         ("2 ** 0.5 ** -40", "too large or too small", "a result is outside"),
         ("(" * 100 + "1" + ")" * 100, "too long or too deeply nested", "position 61: more than 60 levels"),
@@ -79,7 +80,19 @@ async def _outcome(expression: str, context: ToolContext) -> str:
 
 @pytest.mark.parametrize(
     "unit",
-    ["sqrt(9e499)+", "2**.3+", "9**", "sqrt(", "(", "-", "7e300**.123456789*", "1/9999991+", "(1/3)**.5*", "1e999//7+"],
+    [
+        "sqrt(9e499)+",
+        "2**.3+",
+        "9**",
+        "sqrt(",
+        "(",
+        "-",
+        "7e300**.123456789*",
+        "1/9999991+",
+        "(1/3)**.5*",
+        "1e999//7+",
+        "(9e400/7)**99999+",
+    ],
 )
 async def test_the_costliest_expressions_that_fit_come_to_a_short_end(unit: str, context: ToolContext) -> None:
     expression = unit * ((MAX_LENGTH - 1) // len(unit)) + "1"

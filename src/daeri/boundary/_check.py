@@ -1,24 +1,53 @@
-"""Arguments before anything else looks at them, and results before anybody is told that there are any."""
+"""Requests before anything else looks at them, and results before anybody is told that there are any."""
 
 from __future__ import annotations
 
-from daeri.errors import Failure
-from daeri.text import Json, JsonObject
-from daeri.tools import Tool, ToolValidators, check_limits
+from dataclasses import replace
+
+from daeri.errors import ErrorKind, Failure
+from daeri.text import Json, JsonObject, cut_middle, scrub, scrub_text
+from daeri.tools import SchemaProblem, Tool, ToolValidators, check_limits
+
+from ._records import CallRequest
 
 MAX_RESULT_BYTES = 25_000_000
 """A result above this is a breach of contract: nobody downstream could hold it."""
+_MAX_NAME_CHARS = 200
+"""Of a tool's name as it goes into records; the longest valid one is shorter."""
+_MAX_DIAGNOSTIC_CHARS = 2_000
+
+
+def admitted(request: CallRequest) -> tuple[CallRequest, Failure | None]:
+    """The request as it can be recorded, and what about its arguments is beyond all limits.
+
+    Such arguments are replaced by a note: walking, hashing or storing them is what the limits are there to prevent.
+    """
+    problem = check_limits(request.arguments)
+    arguments = {"left_out": _sentence(problem)} if problem else scrub(request.arguments)
+    name = scrub_text(cut_middle(request.tool, _MAX_NAME_CHARS).text)
+    return replace(request, tool=name, arguments=arguments), problem and _failure("invalid_arguments", problem)
 
 
 def argument_failure(tool: Tool, arguments: JsonObject, validators: ToolValidators) -> Failure | None:
-    """Why the arguments don't fit, naming the place."""
-    problem = check_limits(arguments) or validators.arguments(tool).problem(arguments)
-    return problem and Failure(kind="invalid_arguments", diagnostic=str(problem), path=problem.path)
+    """Why the arguments don't fit the schema, naming the place."""
+    problem = validators.arguments(tool).problem(arguments)
+    return problem and _failure("invalid_arguments", problem)
 
 
-def result_failure(tool: Tool, value: Json, validators: ToolValidators) -> Failure | None:
-    """Why the result breaks what the tool promises, or what anybody can hold."""
-    problem = check_limits(value, max_bytes=MAX_RESULT_BYTES)
-    if problem is None and (validator := validators.result(tool)):
-        problem = validator.problem(value)
-    return problem and Failure(kind="contract_violation", diagnostic=str(problem), path=problem.path)
+def checked_result(tool: Tool, raw: Json, validators: ToolValidators) -> Json | Failure:
+    """The result without what can't be stored; or how it breaks what the tool promises, or what anybody can hold."""
+    problem = check_limits(raw, max_bytes=MAX_RESULT_BYTES)
+    if problem:
+        return _failure("contract_violation", problem)
+    value = scrub(raw)
+    validator = validators.result(tool)
+    problem = validator and validator.problem(value)
+    return _failure("contract_violation", problem) if problem else value
+
+
+def _failure(kind: ErrorKind, problem: SchemaProblem) -> Failure:
+    return Failure(kind=kind, diagnostic=_sentence(problem), path=scrub_text(problem.path))
+
+
+def _sentence(problem: SchemaProblem) -> str:
+    return scrub_text(cut_middle(str(problem), _MAX_DIAGNOSTIC_CHARS).text)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
-from daeri.errors import ConflictError, Failure
-from daeri.text import Json, JsonObject, digest, scrub, scrub_text
+from daeri.errors import ConflictError, Failure, StoreError
+from daeri.text import Json, JsonObject, digest, scrub_text
 from daeri.tools import Tool, ToolContext, ToolRegistry, closest_names
 
-from ._check import argument_failure, result_failure
+from ._check import admitted, argument_failure, checked_result
 from ._gateway import Gateway
 from ._policy import Policy
 from ._records import (
@@ -32,6 +33,11 @@ from ._writing import approval_record, audit_of_decision, audit_of_outcome, jour
 
 _CANCEL_RECORD_LIMIT_S = 5.0
 """How long a cancelled call may take to write down that it was cancelled."""
+
+
+_NO_OUTCOME = Failure(
+    kind="unavailable", diagnostic="the call was started and has no outcome on record; it may still be running"
+)
 
 
 class Observer(Protocol):
@@ -56,6 +62,8 @@ class Means:
     gateway: Gateway
     approval_ttl: timedelta
     clock: Callable[[], datetime]
+    writing: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    """What is being written down, be its caller cancelled or not."""
 
 
 class Passage:
@@ -63,16 +71,17 @@ class Passage:
 
     def __init__(self, means: Means, request: CallRequest, observer: Observer | None) -> None:
         self._means = means
-        self._request = request
+        self._request, self._beyond_limits = admitted(request)
         self._observer = observer
-        self._arguments = scrub(request.arguments)
 
     async def run(self) -> CallOutcome:
         tool = self._resolve()
         if isinstance(tool, Failure):
             decision = Decision(verdict="deny", rules=("tool.unknown",), reasons=(tool.diagnostic,))
             return await self.end_before_start("denied", tool, decision=decision)
-        arguments = self._arguments
+        if failure := self._beyond_limits:
+            return await self.end_before_start("failed", failure, tool=tool)
+        arguments = self._request.arguments
         if not isinstance(arguments, Mapping):
             failure = Failure(kind="invalid_arguments", diagnostic="arguments must be a JSON object", path="")
             return await self.end_before_start("failed", failure, tool=tool)
@@ -127,14 +136,13 @@ class Passage:
                 self._means.registry.provider_of(tool.name), tool, arguments, self._context(tool)
             )
         except asyncio.CancelledError:
-            await self._record_cancellation(tool, decision, began)
+            await self._record_cancellation(tool, began)
             raise
+        if not isinstance(result, Failure):
+            result = checked_result(tool, result, self._means.registry.validators)
         failure = result if isinstance(result, Failure) else None
-        value = None if isinstance(result, Failure) else scrub(result)
-        if failure is None:
-            failure = result_failure(tool, value, self._means.registry.validators)
-        state = _state_after(tool, failure)
-        return await self._close(state, decision, began, failure=failure, value=value)
+        value = None if isinstance(result, Failure) else result
+        return await self._close(_state_after(tool, failure), decision, began, failure=failure, value=value)
 
     def _context(self, tool: Tool) -> ToolContext:
         request = self._request
@@ -142,7 +150,8 @@ class Passage:
         observer = self._observer
 
         def report(text: str) -> None:
-            if observer is not None:
+            # a thread may outlive the loop; what it does must not fail for want of a listener
+            if observer is not None and not loop.is_closed():
                 loop.call_soon_threadsafe(observer.tool_progress, request.call_id, tool.name, scrub_text(text))
 
         return ToolContext(
@@ -158,46 +167,52 @@ class Passage:
         """Write the first state of the call; the recorded outcome instead, if its id is on record already."""
         request = self._request
         asked = journal(request, "requested", record.at, arguments=record.arguments)
-        writing = asyncio.ensure_future(
-            self._commit([record, *asked, *entries, *others, audit_of_decision(request, record)])
-        )
+        writing = self._apart(self._commit([record, *asked, *entries, *others, audit_of_decision(request, record)]))
         try:
             await asyncio.shield(writing)
         except ConflictError:
             return await self._recorded(record)
         except asyncio.CancelledError:
-            await self._undo_start(record, writing)
+            await self._in_spite_of_cancel(self._undo_start(record, writing))
             raise
         return None
 
-    async def _undo_start(self, record: CallRecord, writing: asyncio.Future[None]) -> None:
-        """Cancelled while the start was being written: if that got to disk, say that nothing ran."""
-        await asyncio.wait({writing}, timeout=_CANCEL_RECORD_LIMIT_S)
-        if record.state != "started" or not writing.done() or writing.cancelled() or writing.exception():
-            return
-        failure = Failure(kind="cancelled", diagnostic="cancelled before it was carried out")
-        await self._close_in_spite_of_cancel("cancelled", failure, elapsed_ms=0.0)
+    async def _undo_start(self, record: CallRecord, writing: asyncio.Task[None]) -> None:
+        """Cancelled while the start was being written: if that gets to disk, say that nothing ran."""
+        await writing
+        if record.state == "started":
+            failure = Failure(kind="cancelled", diagnostic="cancelled before it was carried out")
+            await self._write_end("cancelled", failure, None, 0.0)
 
-    async def _record_cancellation(self, tool: Tool, decision: Decision, began: float) -> None:
+    async def _record_cancellation(self, tool: Tool, began: float) -> None:
         repeatable = tool.annotations.repeatable
         detail = "cancelled" if repeatable else "cancelled while it ran; whether it took effect is not known"
-        await self._close_in_spite_of_cancel(
-            "cancelled" if repeatable else "unknown",
-            Failure(kind="cancelled", diagnostic=detail),
-            elapsed_ms=_milliseconds_since(began),
-        )
+        failure = Failure(kind="cancelled", diagnostic=detail)
+        state: CallState = "cancelled" if repeatable else "unknown"
+        await self._in_spite_of_cancel(self._write_end(state, failure, None, _milliseconds_since(began)))
 
-    async def _close_in_spite_of_cancel(self, state: CallState, failure: Failure, *, elapsed_ms: float) -> None:
-        writing = asyncio.ensure_future(self._write_end(state, failure, None, elapsed_ms))
-        # a second cancel may interrupt this wait, not the writing; what can't be written stays `started`: unknown
-        await asyncio.wait({writing}, timeout=_CANCEL_RECORD_LIMIT_S)
+    async def _in_spite_of_cancel(self, work: Coroutine[Any, Any, None]) -> None:
+        async def written() -> None:
+            # what can't be written stays `started`: its outcome is unknown
+            with suppress(ConflictError, StoreError):
+                await work
+
+        # a further cancel interrupts this wait, not the writing
+        await asyncio.wait({self._apart(written())}, timeout=_CANCEL_RECORD_LIMIT_S)
+
+    def _apart(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin to write in a task that nobody cancels and that the boundary waits for when it is closed."""
+        task = asyncio.ensure_future(work)
+        self._means.writing.add(task)
+        task.add_done_callback(self._means.writing.discard)
+        return task
 
     async def _close(
         self, state: CallState, decision: Decision, began: float, *, failure: Failure | None, value: Json
     ) -> CallOutcome:
         elapsed_ms = _milliseconds_since(began)
         # shielded: the tool has run, so its outcome gets on record even if nobody waits for it any more
-        await asyncio.shield(asyncio.ensure_future(self._write_end(state, failure, value, elapsed_ms)))
+        await asyncio.shield(self._apart(self._write_end(state, failure, value, elapsed_ms)))
         return self._outcome(state, decision, value=value, failure=failure, elapsed_ms=elapsed_ms)
 
     async def _write_end(self, state: CallState, failure: Failure | None, value: Json, elapsed_ms: float) -> None:
@@ -230,10 +245,7 @@ class Passage:
 
     async def _recorded(self, record: CallRecord) -> CallOutcome:
         stored = await self._means.store.find_call(record.tenant, record.call_id)
-        if stored is None or (stored.record.tool, stored.record.arguments_digest) != (
-            record.tool,
-            record.arguments_digest,
-        ):
+        if stored is None or _asked(stored.record) != _asked(record):
             raise ConflictError("call", record.call_id, "this call with these arguments")
         value: Json = None
         if stored.state == "succeeded":
@@ -244,7 +256,7 @@ class Passage:
             state=stored.state,
             decision=stored.record.decision,
             value=value,
-            failure=stored.failure,
+            failure=_NO_OUTCOME if stored.state == "started" else stored.failure,
             approval_id=stored.record.approval_id,
             elapsed_ms=stored.elapsed_ms or 0.0,
         )
@@ -265,8 +277,8 @@ class Passage:
             subject=request.principal.subject,
             tool=request.tool,
             definition_hash=tool.definition_hash if tool else None,
-            arguments=self._arguments,
-            arguments_digest=digest(self._arguments),
+            arguments=request.arguments,
+            arguments_digest=digest(request.arguments),
             origin=request.origin,
             state=state,
             at=self._means.clock(),
@@ -299,6 +311,11 @@ class Passage:
             approval_id=approval_id,
             elapsed_ms=elapsed_ms,
         )
+
+
+def _asked(record: CallRecord) -> tuple[str | None, ...]:
+    """What makes two asks with one call id the same ask; nobody gets the outcome of somebody else's call."""
+    return (record.tool, record.arguments_digest, record.subject, record.run_id)
 
 
 def _state_after(tool: Tool, failure: Failure | None) -> CallState:

@@ -51,7 +51,10 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallOutcome:
-    """How a call stands when `Boundary.call` returns: it succeeded, failed, is denied, or waits."""
+    """How a call stands when `Boundary.call` returns: it succeeded, failed, is denied, or waits.
+
+    Asked again while it runs, or after a crash, it is `started` and has no outcome.
+    """
 
     call_id: str
     tool: str
@@ -60,7 +63,7 @@ class CallOutcome:
     value: Json = None
     """The result, for `succeeded`."""
     failure: Failure | None = None
-    """Why not, for `failed`, `denied`, `unknown` and `cancelled`."""
+    """Why not, for `failed`, `denied`, `unknown`, `cancelled` and `started`."""
     approval_id: str | None = None
     """The request that a person must decide, for `waiting`."""
     elapsed_ms: float = 0.0

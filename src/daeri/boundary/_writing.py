@@ -117,7 +117,10 @@ def approval_record(
 
 
 def audit_of_decision(request: CallRequest, record: CallRecord) -> AuditEvent:
-    """What was asked and what policy said, before anything runs; arguments only as their digest."""
+    """What was asked and what policy said, before anything runs; arguments only as their digest.
+
+    Of a failure only its kind and place: its diagnostic quotes values, and what is in the chain can't be erased.
+    """
     return _audit(
         request,
         f"call.{record.state}",
@@ -131,7 +134,7 @@ def audit_of_decision(request: CallRequest, record: CallRecord) -> AuditEvent:
             idempotency_key=record.idempotency_key,
             principal=principal_json(request.principal),
             decision=record.decision and decision_json(record.decision),
-            failure=record.failure and failure_json(record.failure),
+            failure=record.failure and _failure_mark(record.failure),
             approval_id=record.approval_id,
         ),
     )
@@ -149,7 +152,7 @@ def audit_of_outcome(
     """How the call ended; its result only as a digest."""
     data = _present(
         tool=request.tool,
-        failure=failure and failure_json(failure),
+        failure=failure and _failure_mark(failure),
         result_digest=result_digest,
         elapsed_ms=elapsed_ms,
     )
@@ -166,6 +169,10 @@ def _audit(request: CallRequest, kind: str, at: datetime, data: JsonObject) -> A
         data=data,
         run_id=request.run_id,
     )
+
+
+def _failure_mark(failure: Failure) -> JsonObject:
+    return _present(kind=failure.kind, path=failure.path)
 
 
 def _present(**fields: Json) -> JsonObject:

@@ -6,7 +6,6 @@ unexpected one is shown with `--debug` or `DAERI_DEBUG=1`.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import sys
@@ -21,16 +20,11 @@ from daeri._version import __version__
 from daeri.errors import DaeriError
 from daeri.text import message
 
-from ._doctor import doctor
+from ._commands import Lang, doctor, export_run, init, list_runs, list_tools, run, show_run, show_tool
 from ._error_text import error_text
 from ._exit import ExitCode, exit_code_of_error
 from ._help import LocalCommand, LocalGroup, localise
-from ._init import init
 from ._language import shell_locale
-from ._options import Lang
-from ._run import run
-from ._runs import export_run, list_runs, show_run
-from ._tools import list_tools, show_tool
 
 
 def main() -> None:
@@ -101,7 +95,7 @@ def _code_of(arguments: Sequence[str]) -> int:
     command = typer.main.get_command(build_app())
     localise(command, locale)
     try:
-        return command.main(list(arguments), prog_name="daeri", standalone_mode=False) or ExitCode.SUCCEEDED
+        code = command.main(list(arguments), prog_name="daeri", standalone_mode=False) or ExitCode.SUCCEEDED
     except typer.TyperException as error:
         _complain(message("cli.error.usage", locale, problem=error.format_message().rstrip(".")))
         return error.exit_code
@@ -109,13 +103,13 @@ def _code_of(arguments: Sequence[str]) -> int:
         _complain(error_text(error, locale))
         _trace()
         return exit_code_of_error(error)
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        _complain(message("cli.error.cancelled", locale))
-        return ExitCode.CANCELLED
     except Exception as error:
         _complain(message("cli.error.unexpected", locale, kind=type(error).__name__, detail=str(error) or "-"))
         _trace()
         return ExitCode.FAILED
+    if code == ExitCode.CANCELLED:  # Ctrl-C before there was a run; a cancelled run says so itself
+        _complain(message("cli.error.cancelled", locale))
+    return code
 
 
 def _complain(text: str) -> None:

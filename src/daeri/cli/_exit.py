@@ -1,20 +1,22 @@
-"""How a command ends: the exit codes of `daeri`.
+"""How a command ends: the exit codes of `daeri`, and wrong usage.
 
-    0    succeeded
-    1    failed
-    2    usage, settings or a definition is wrong
-    3    refused: there is no evidence for an answer
-    4    waiting for an approval
-    5    denied: policy stood in the way
-    6    waiting for an answer of the person
-    7    the outcome of a call is unknown; a person has to settle it
-    130  cancelled
+0    succeeded
+1    failed
+2    usage, settings or a definition is wrong
+3    refused: there is no evidence for an answer
+4    waiting for an approval
+5    denied: policy stood in the way
+6    waiting for an answer of the person
+7    the outcome of a call is unknown; a person has to settle it
+130  cancelled
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
 from typing import TYPE_CHECKING
+
+import typer
 
 from daeri.errors import DaeriError, DefinitionError, NotFoundError, SettingsError
 
@@ -34,6 +36,12 @@ class ExitCode(IntEnum):
     WAITING_INPUT = 6
     UNKNOWN_OUTCOME = 7
     CANCELLED = 130
+
+
+class UsageError(typer.TyperException):
+    """The command can't be used like this."""
+
+    exit_code = ExitCode.USAGE
 
 
 _BY_STATE: dict[RunState, ExitCode] = {

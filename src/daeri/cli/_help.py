@@ -44,7 +44,7 @@ class LocalGroup(TyperGroup):
         """Options, then commands."""
         _write_params(ctx, formatter, self.get_params(ctx))
         with formatter.section(_word("commands")):
-            formatter.write_dl([(name, command.help or "") for name, command in self.commands.items()])
+            formatter.write_dl([(name, _first_sentence(command.help or "")) for name, command in self.commands.items()])
 
 
 def localise(command: Any, locale: Locale) -> None:
@@ -72,8 +72,19 @@ def _write_usage(ctx: Any, formatter: Any, pieces: list[str]) -> None:
 
 
 def _write_params(ctx: Any, formatter: Any, params: Any) -> None:
-    for kind, key in ((TyperArgument, "arguments"), (TyperOption, "options")):
-        rows = [(param.get_help_record(ctx)[0], param.help or "") for param in params if isinstance(param, kind)]
+    arguments = [(param.metavar or "", param.help or "") for param in params if isinstance(param, TyperArgument)]
+    options = [_option_row(ctx, param) for param in params if isinstance(param, TyperOption)]
+    for rows, key in ((arguments, "arguments"), (options, "options")):
         if rows:
             with formatter.section(_word(key)):
                 formatter.write_dl(rows)
+
+
+def _option_row(ctx: Any, option: TyperOption) -> tuple[str, str]:
+    """Names and text, without the remarks that Typer adds in English."""
+    record = option.get_help_record(ctx)
+    return (record[0] if record else option.opts[0]), option.help or ""
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].rstrip(".") + "."

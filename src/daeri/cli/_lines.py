@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
 from daeri.engine import (
     BlockCompleted,
@@ -70,8 +71,10 @@ def call_line(call: CallSummary, locale: Locale) -> str:
 def outcome_text(call: CallSummary, locale: Locale) -> str:
     """How a call stands: its result in short, or why there is none."""
     if call.state == "succeeded":
-        return one_line(call.shown, RESULT_CHARS) or message("cli.state.succeeded", locale)
+        return one_line(_essence(call.shown), RESULT_CHARS) or message("cli.state.succeeded", locale)
     state = message(f"cli.state.{call.state}", locale)
+    if call.state == "cancelled":
+        return state
     if call.state == "denied" and call.decision is not None and call.decision.reasons:
         return f"{state}: {one_line('; '.join(call.decision.reasons), RESULT_CHARS * 2)}"
     if call.failure is not None:
@@ -131,7 +134,11 @@ class Trail:
             case CallRepeated():
                 original = self._calls.get(body.of)
                 arguments = None if original is None else original.arguments
-                self._add(CallSummary(call_id=body.call_id, tool=body.tool, arguments=arguments, state="succeeded", repeats=body.of))
+                self._add(
+                    CallSummary(
+                        call_id=body.call_id, tool=body.tool, arguments=arguments, state="succeeded", repeats=body.of
+                    )
+                )
             case BlockCompleted():
                 for answer in body.answers:
                     if known := self._calls.get(answer.call_id):
@@ -171,3 +178,16 @@ class Trail:
 
 def _value(value: Json) -> str:
     return cut_middle(json.dumps(value, ensure_ascii=False), 1_000).text
+
+
+def _essence(shown: str) -> str:
+    """Of an object that names its `value` or `result`, that; it is what a person looks for first."""
+    try:
+        value: object = json.loads(shown)
+    except ValueError:
+        return shown
+    if isinstance(value, dict):
+        for name in ("value", "result"):
+            if isinstance(inner := cast("dict[str, object]", value).get(name), str | int | float):
+                return str(inner)
+    return shown

@@ -1,33 +1,36 @@
-"""What commands have in common when they start: settings, tools named on the command line, the event loop."""
+"""What commands have in common when they start: settings, tools named on the command line."""
 
 from __future__ import annotations
 
-import asyncio
+import logging
 import os
-from collections.abc import AsyncGenerator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+import structlog
+
+from daeri.runtime import DATABASE, Daeri
+from daeri.settings import Settings, load_settings
+from daeri.store import SqliteStore
 from daeri.text import Locale
 
 from ._language import shell_locale
 
-if TYPE_CHECKING:
-    from daeri.runtime import Daeri
-    from daeri.settings import Settings
-    from daeri.store import SqliteStore
-
 
 def read_settings(lang: Locale | None) -> Settings:
-    """The settings of the working directory.
+    """The settings of the working directory; from here on the log is shown when they say `debug`, else dropped.
 
     Raises:
         SettingsError: a setting is wrong.
     """
-    from daeri.settings import load_settings
-
-    return load_settings(overrides={"lang": lang})
+    settings = load_settings(overrides={"lang": lang})
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if settings.debug else logging.CRITICAL),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )
+    return settings
 
 
 def locale_of(settings: Settings) -> Locale:
@@ -42,24 +45,18 @@ def tool_references(settings: Settings, given: Sequence[str]) -> list[str]:
 
 
 @asynccontextmanager
-async def open_daeri(settings: Settings, tool_modules: Sequence[str] | None) -> AsyncGenerator[Daeri]:
-    """Daeri with the tools of the settings and of the command line."""
-    from daeri.runtime import Daeri
+async def open_daeri(settings: Settings, tool_modules: Sequence[str]) -> AsyncGenerator[Daeri]:
+    """Daeri with the tools of the settings and of the command line.
 
-    async with Daeri.open(settings, tool_modules=tool_references(settings, tool_modules or ())) as daeri:
-        yield daeri
+    Until it is closed, what tools print goes to stderr: stdout is for the answer.
+    """
+    with redirect_stdout(sys.stderr):
+        async with Daeri.open(settings, tool_modules=tool_references(settings, tool_modules)) as daeri:
+            yield daeri
 
 
 @asynccontextmanager
 async def open_store(settings: Settings) -> AsyncGenerator[SqliteStore]:
     """The record alone: it can be read when tools or agents can't be loaded."""
-    from daeri.runtime import DATABASE
-    from daeri.store import SqliteStore
-
     async with await SqliteStore.open(settings.home / DATABASE) as store:
         yield store
-
-
-def run_async(work: Coroutine[Any, Any, int]) -> int:
-    """Run a command's coroutine to its exit code."""
-    return asyncio.run(work)

@@ -101,7 +101,9 @@ class LiveProgress:
         from rich.console import Group
         from rich.text import Text
 
-        running = [self._running_line(call.call_id, call_head(call.tool, call.arguments)) for call in self._trail.running]
+        running = [
+            self._running_line(call.call_id, call_head(call.tool, call.arguments)) for call in self._trail.running
+        ]
         doing = "; ".join(running) or message("cli.progress.thinking", self._locale)
         self._spinner.update(text=Text(doing))
         draft = printable(self._draft).splitlines()[-_DRAFT_LINES:]

@@ -15,62 +15,48 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Literal, TextIO
 
-import typer
-
+from daeri.engine import Run, RunResult, encode_event
+from daeri.settings import Settings
 from daeri.text import Locale, message
 
-from ._exit import ExitCode, exit_code_of
+from ._exit import ExitCode, UsageError, exit_code_of
 from ._language import shell_locale
-from ._opening import locale_of, open_daeri, read_settings, run_async
-from ._options import Lang, ToolModules, UsageError
+from ._lines import printable, summary_line
+from ._opening import locale_of, open_daeri, read_settings
+from ._progress import Progress, open_progress
+from ._shapes import print_json, run_object
 
-if TYPE_CHECKING:
-    from daeri.engine import Run, RunResult
-    from daeri.settings import Settings
+_SHOW_CURSOR = b"\x1b[?25h"
 
-    from ._progress import Progress
-
-_SHOW_CURSOR = "\x1b[?25h"
+Output = Literal["text", "json", "events"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Order:
+class Order:
     """What the command line asks for."""
 
-    goal: str
+    goal: str | None
+    """`-` stands for standard input."""
     agent: str | None
     model: str | None
     tools: list[str]
     max_steps: int | None
     lang: Locale | None
-    output: Literal["text", "json", "events"]
 
 
-def run(
-    goal: Annotated[str | None, typer.Argument(metavar="[GOAL|-]", help="cli.option.goal")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="cli.option.agent")] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="cli.option.model")] = None,
-    tools: ToolModules = None,
-    as_json: Annotated[bool, typer.Option("--json", help="cli.option.run_json")] = False,
-    as_events: Annotated[bool, typer.Option("--events", help="cli.option.events")] = False,
-    max_steps: Annotated[int | None, typer.Option("--max-steps", metavar="N", min=1, help="cli.option.max_steps")] = None,
-    lang: Lang = None,
-) -> int:
-    """Run an agent with a goal."""
+def run_goal(order: Order, *, as_json: bool, as_events: bool) -> int:
+    """Run an agent and show what it does; gives the exit code.
+
+    Raises:
+        UsageError: there is no goal, or two outputs are asked for.
+    """
     if as_json and as_events:
         raise UsageError(message("cli.error.json_or_events", shell_locale()))
-    order = _Order(
-        goal=_read_goal(goal),
-        agent=agent,
-        model=model,
-        tools=tools or [],
-        max_steps=max_steps,
-        lang=lang,
-        output="json" if as_json else "events" if as_events else "text",
-    )
-    code = run_async(_carry_out(read_settings(lang), order))
+    goal = _read_goal(order.goal)
+    output: Output = "json" if as_json else "events" if as_events else "text"
+    code = asyncio.run(_carry_out(read_settings(order.lang), order, goal, output))
     if code == ExitCode.CANCELLED:
         # A tool in a thread can't be stopped; whoever pressed Ctrl-C does not wait for it.
         sys.stdout.flush()
@@ -87,46 +73,41 @@ def _read_goal(goal: str | None) -> str:
     return goal.strip()
 
 
-async def _carry_out(settings: Settings, order: _Order) -> int:
-    from ._progress import open_progress
-
+async def _carry_out(settings: Settings, order: Order, goal: str, output: Output) -> int:
     locale = locale_of(settings)
+    events_to = sys.stdout if output == "events" else None
     async with open_daeri(settings, order.tools) as daeri:
         run = await daeri.start(
-            order.goal, agent=order.agent, model=order.model, locale=order.lang, max_steps=order.max_steps
+            goal, agent=order.agent, model=order.model, locale=order.lang, max_steps=order.max_steps
         )
-        progress = open_progress(locale)
-        try:
-            if run.model_choice is not None:
-                progress.note(run.model_choice.reason(locale))
-            result = await _follow(run, progress, as_events=order.output == "events")
-        finally:
-            progress.close()
-            await run.stop()
-    _report(run, result, order, progress, locale)
+        async with run:
+            progress = open_progress(locale)
+            try:
+                if run.model_choice is not None:
+                    progress.note(run.model_choice.reason(locale))
+                result = await _follow(run, progress, events_to)
+            finally:
+                progress.close()
+    for line in [*_closing_lines(result, locale), summary_line(result, locale)]:
+        progress.note(line)
+    _print_result(run, result, output, locale)
     return exit_code_of(result)
 
 
-async def _follow(run: Run, progress: Progress, *, as_events: bool) -> RunResult:
-    """Show the run until it ends or waits; the first Ctrl-C cancels it."""
-    from daeri.engine import encode_event
-
-    from ._shapes import print_json
-
-    async def show() -> None:
-        async for event in run.events():
-            if as_events:
-                print_json(encode_event(event), indent=None)
-            progress.follow(event)
-
-    showing = asyncio.create_task(show())
+async def _follow(run: Run, progress: Progress, events_to: TextIO | None) -> RunResult:
+    """Show the run until it ended or waits; the first Ctrl-C stops it, and its last events are shown too."""
     loop = asyncio.get_running_loop()
-    with _interrupts(lambda: loop.call_soon_threadsafe(showing.cancel)):
-        try:
-            await showing
-        except asyncio.CancelledError:
-            return await run.cancel()
-    return await run.result()
+    stopping: set[asyncio.Task[None]] = set()
+
+    def stop() -> None:
+        stopping.add(loop.create_task(run.stop()))
+
+    with _interrupts(lambda: loop.call_soon_threadsafe(stop)):
+        async for event in run.events():
+            if events_to is not None:
+                print_json(encode_event(event), indent=None, to=events_to)
+            progress.follow(event)
+        return await run.result()
 
 
 @contextmanager
@@ -141,7 +122,7 @@ def _interrupts(cancel: Callable[[], object]) -> Generator[None]:
             cancel()
             return
         if sys.stderr.isatty():
-            os.write(sys.stderr.fileno(), _SHOW_CURSOR.encode())
+            os.write(sys.stderr.fileno(), _SHOW_CURSOR)
         os._exit(ExitCode.CANCELLED)
 
     before = signal.signal(signal.SIGINT, interrupted)
@@ -151,17 +132,11 @@ def _interrupts(cancel: Callable[[], object]) -> Generator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _report(run: Run, result: RunResult, order: _Order, progress: Progress, locale: Locale) -> None:
-    from ._lines import printable, summary_line
-    from ._shapes import print_json, run_object
-
-    for line in _closing_lines(result, locale):
-        progress.note(line)
-    progress.note(summary_line(result, locale))
-    if order.output == "json":
+def _print_result(run: Run, result: RunResult, output: Output, locale: Locale) -> None:
+    if output == "json":
         reason = run.model_choice.reason(locale) if run.model_choice else None
         print_json({**run_object(result), "model_reason": reason})
-    elif order.output == "text" and result.answer:
+    elif output == "text" and result.answer:
         print(printable(result.answer), flush=True)
 
 

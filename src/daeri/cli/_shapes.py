@@ -10,29 +10,33 @@
 
 `status` is the state of the run; `decision` is `{"verdict", "rules", "reasons", "approvals_needed", "risk"}` and
 `failure` is `{"kind", "diagnostic", "path", "user_message"}`, or null. `result` is the text that the model was shown.
-`cost` is US dollars as decimal text, or null when the price of a turn is unknown. `model_reason` is there after `run`.
+`cost` is US dollars as decimal text, or null when the price of a turn is unknown. `run`
+adds `model_reason`; `runs show` adds `goal`, `agent` and `created_at`.
 
-`daeri runs list --json`: a list of `{"run_id", "state", "agent", "model", "goal", "subject", "created_at", "ended_at"}`.
+`daeri runs list --json`: a list of `{"run_id", "state", "kind", "agent", "model", "goal", "subject", "created_at",
+"ended_at"}`.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from datetime import datetime
+from typing import TextIO, cast
 
 from daeri.engine import CallSummary, RunResult, RunRow
 from daeri.text import JsonObject
 from daeri.tools import Tool
 
 
-def print_json(value: object, *, indent: int | None = 2) -> None:
-    """Print exactly one JSON value on stdout."""
-    print(json_text(value, indent=indent), flush=True)
+def print_json(value: object, *, indent: int | None = 2, to: TextIO | None = None) -> None:
+    """Print exactly one JSON value, on stdout unless told otherwise."""
+    print(json_text(value, indent=indent), file=to, flush=True)
 
 
 def json_text(value: object, *, indent: int | None = 2) -> str:
-    """A value as JSON; decimals and times as text."""
-    return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    """A value as JSON; decimals and times as text, sets as lists."""
+    return json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
 
 
 def run_object(result: RunResult) -> dict[str, object]:
@@ -108,3 +112,9 @@ def tool_object(tool: Tool) -> JsonObject:
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
     }
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return sorted(map(str, cast("frozenset[object]", value))) if isinstance(value, frozenset) else str(value)

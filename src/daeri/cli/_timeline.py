@@ -78,9 +78,10 @@ def _call_lines(call: CallSummary, locale: Locale) -> list[str]:
     lines = [f"  {call_line(call, locale)}"]
     lines.append(f"{_INDENT}{message('cli.show.arguments', locale)}: {json_text(call.arguments, indent=None)}")
     if call.decision is not None:
-        why = "; ".join(call.decision.reasons) or "-"
-        rules = ", ".join(call.decision.rules) or "-"
-        lines.append(f"{_INDENT}{message('cli.show.decision', locale, risk=call.decision.risk, rules=rules, why=why)}")
+        decision = call.decision
+        rules = ", ".join(decision.rules) or "-"
+        lines.append(f"{_INDENT}{message('cli.show.decision', locale, risk=decision.risk, rules=rules)}")
+        lines += [f"{_INDENT * 2}{reason}" for reason in decision.reasons]
     if call.shown:
         lines += [f"{_INDENT}{message('cli.show.result', locale)}:", *_indented(call.shown, _INDENT * 2)]
     return lines

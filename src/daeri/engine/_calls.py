@@ -90,8 +90,10 @@ class CallTurn:
             item = self._from_record(call, call_id, signature)
             if item is None and (twin := first_in_turn.get(signature)):
                 item = _Planned(call_id=call_id, call=call, of=twin)
-            first_in_turn.setdefault(signature, call_id)
-            planned.append(item or _Planned(call_id=call_id, call=call))
+            item = item or _Planned(call_id=call_id, call=call)
+            # never an answer that is itself only given again: that one isn't on record yet
+            first_in_turn.setdefault(signature, item.of or call_id)
+            planned.append(item)
         return planned
 
     def _from_record(self, call: ModelCall, call_id: str, signature: Signature) -> _Planned | None:
@@ -163,8 +165,11 @@ class CallTurn:
 
 
 def _read_arguments(call: ModelCall, *, cut_off: bool) -> Json | Failure:
+    text = call.arguments.strip()
+    if cut_off and not text:
+        return Failure(kind="truncated_arguments", diagnostic="the reply ends before the arguments begin")
     try:
-        return parse_json(call.arguments.strip() or "{}")
+        return parse_json(text or "{}")
     except JsonTextError as error:
         if cut_off and error.truncated:
             return Failure(kind="truncated_arguments", diagnostic=f"the arguments end in the middle: {error}")

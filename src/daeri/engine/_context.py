@@ -86,10 +86,12 @@ def block_tokens(block: Block) -> int:
 
 def fit_block(block: Block, room: int) -> Block:
     """The block cut until it takes at most `room` tokens, or as small as it gets; every cut is marked."""
-    limit = max((len(answer.content) for answer in block.answers), default=0)
+    whole = block.answers
+    limit = max((len(answer.content) for answer in whole), default=0)
     while block_tokens(block) > room and limit > _LEAST_CHARS:
         limit = max(limit // 2, _LEAST_CHARS)
-        block = replace(block, answers=tuple(_cut_answer(answer, limit) for answer in block.answers))
+        # always from the whole text: a cut of a cut would say too little of what is missing
+        block = replace(block, answers=tuple(_cut_answer(answer, limit) for answer in whole))
     if block_tokens(block) > room:
         block = _cut_reply(block)
     return block
@@ -113,4 +115,5 @@ def _cut_call(call: ModelCall) -> ModelCall:
     if len(call.arguments) <= _LEAST_CHARS:
         return call
     # still a JSON object: model APIs refuse a history whose arguments are none
-    return replace(call, arguments=json.dumps({"_cut": cut_middle(call.arguments, _LEAST_CHARS).text}))
+    cut = {"_cut": cut_middle(call.arguments, _LEAST_CHARS).text}
+    return replace(call, arguments=json.dumps(cut, ensure_ascii=False))

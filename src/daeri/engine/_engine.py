@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -19,7 +20,7 @@ from daeri.tools import Tool, strict_schema
 from ._agent import Agent, Limits
 from ._calls import Caller
 from ._events import RunStarted
-from ._loop import Loop, Task
+from ._loop import Loop, Task, run_ended
 from ._model_turn import RetryPolicy
 from ._ports import RunRow, RunStore
 from ._recorder import Feed, Recorder
@@ -96,7 +97,7 @@ class Engine:
                 max_output_chars=(limits or agent.limits).max_tool_output_chars,
             ),
         )
-        await recorder.begin(row, _started(task, acting, tools, choice))
+        await _begin(recorder, row, _started(task, acting, tools, choice))
         loop = Loop(task, boundary=self._boundary, recorder=recorder, retry=self._retry)
         run = Run(row, loop, recorder=recorder, feed=feed, locale=language, choice=choice)
         self._running.add(run)
@@ -114,6 +115,15 @@ def spec_of(tool: Tool) -> ToolSpec:
     """A tool as it is offered to a model."""
     schema = strict_schema(tool.input_schema) if tool.strict else tool.input_schema
     return ToolSpec(name=tool.name, description=tool.description, input_schema=schema, strict=tool.strict)
+
+
+async def _begin(recorder: Recorder, row: RunRow, started: RunStarted) -> None:
+    try:
+        await recorder.begin(row, started)
+    except asyncio.CancelledError:
+        if recorder.begun:  # nobody will drive it, so nobody else can end it
+            await recorder.write(run_ended(recorder, "cancelled", "cancelled"), state="cancelled")
+        raise
 
 
 def _started(task: Task, principal: Principal, tools: Sequence[Tool], choice: ModelChoice | None) -> RunStarted:

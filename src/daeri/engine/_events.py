@@ -173,6 +173,7 @@ class RunEnded:
     detail: str = ""
     steps: int = 0
     usage: Usage = field(default_factory=Usage)
+    """Of all turns, with an estimate for a reply that was cancelled on the way."""
     cost: Decimal | None = None
     """US dollars; `None` when the price of any turn is unknown."""
 

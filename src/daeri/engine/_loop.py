@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from daeri.boundary import Boundary
 from daeri.errors import Failure, ModelError
-from daeri.models import Model, ModelReply, ModelRequest, ToolSpec
+from daeri.models import Model, ModelReply, ModelRequest, ToolSpec, Usage
 from daeri.text import Locale, message
 
 from ._agent import Agent, Limits
@@ -69,7 +69,8 @@ class Loop:
         except TimeoutError:
             if not clock.expired():
                 raise
-            await self._stop("max_seconds", limit=f"{limits.max_seconds:g}")
+            if not self._progress.over:  # the end may have been on its way to the disk
+                await self._stop("max_seconds", limit=f"{limits.max_seconds:g}")
 
     async def _step(self) -> bool:
         """One model turn and its calls; whether the run is over or waits."""
@@ -176,12 +177,12 @@ class Loop:
 
 def run_ended(recorder: Recorder, state: RunState, reason: EndReason, detail: str = "") -> RunEnded:
     """The last event of a run, with its sums."""
-    progress = recorder.progress
+    progress, broken_off = recorder.progress, recorder.broken_off
     return RunEnded(
         state=state,
         reason=reason,
         detail=detail,
         steps=progress.steps,
-        usage=progress.usage,
-        cost=progress.cost if progress.steps else None,
+        usage=progress.usage + (broken_off or Usage()),
+        cost=progress.cost if progress.steps and broken_off is None else None,
     )

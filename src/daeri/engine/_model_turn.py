@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from daeri.errors import ModelError
-from daeri.models import Model, ModelReply, ModelRequest, ReasoningDelta, TextDelta, estimate_usage
+from daeri.models import Model, ModelReply, ModelRequest, ReasoningDelta, TextDelta, Usage, estimate_usage
 
 from ._context import Window, without_oldest
 from ._events import ContextTrimmed, ModelFailed, ReasoningDraft, TextDraft, TextRestarted
@@ -37,6 +38,8 @@ class ModelTurn:
         self._recorder = recorder
         self._retry = retry
         self._drafted = ""
+        self._received = ""
+        """Text and reasoning of the stream under way: what it has cost so far."""
 
     async def take(self, step: int, window: Window, request_for: Callable[[Window], ModelRequest]) -> ModelReply:
         """The reply to the request that `request_for` makes of a window.
@@ -87,24 +90,33 @@ class ModelTurn:
     async def _stream(self, step: int, request: ModelRequest) -> ModelReply:
         if self._drafted:
             self._recorder.live(TextRestarted(step=step))
-        self._drafted = ""
-        async with aclosing(self._model.stream(request)) as events:
-            async for event in events:
-                match event:
-                    case TextDelta():
-                        self._drafted += event.text
-                        self._recorder.live(TextDraft(step=step, text=event.text))
-                    case ReasoningDelta():
-                        self._recorder.live(ReasoningDraft(step=step, text=event.text))
-                    case ModelReply():
+        self._drafted = self._received = ""
+        try:
+            async with aclosing(self._model.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, ModelReply):
                         self._drafted = ""
                         return event
+                    self._drafts(step, event)
+        except asyncio.CancelledError:
+            self._recorder.broken_off = self._cost_so_far(request)
+            raise
         raise ModelError("unusable_reply", self._model.name, "the stream ended without a reply")
+
+    def _drafts(self, step: int, delta: TextDelta | ReasoningDelta) -> None:
+        self._received += delta.text
+        if isinstance(delta, TextDelta):
+            self._drafted += delta.text
+            self._recorder.live(TextDraft(step=step, text=delta.text))
+        else:
+            self._recorder.live(ReasoningDraft(step=step, text=delta.text))
+
+    def _cost_so_far(self, request: ModelRequest) -> Usage | None:
+        return estimate_usage(request, self._received) if self._received else None
 
     async def _failed(
         self, step: int, attempt: int, request: ModelRequest, error: ModelError, *, retry_in_s: float | None
     ) -> None:
-        usage = estimate_usage(request, self._drafted) if self._drafted else None
         await self._recorder.write(
             ModelFailed(
                 step=step,
@@ -112,7 +124,7 @@ class ModelTurn:
                 kind=error.kind,
                 detail=error.detail,
                 retry_in_s=retry_in_s,
-                usage=usage,
+                usage=self._cost_so_far(request),
             )
         )
 

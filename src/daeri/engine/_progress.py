@@ -38,11 +38,12 @@ def call_id_of(run_id: str, step: int, index: int) -> str:
 
 
 def signature_of(tool: str, arguments: str) -> Signature:
-    """Tool and canonical arguments of a call as a model wrote it; text that is no JSON stands for itself."""
+    """Tool and canonical arguments of a call as a model wrote it; text that is no usable JSON stands for itself."""
+    text = arguments.strip() or "{}"
     try:
-        return tool, canonical_json(parse_json(arguments or "{}"))
-    except JsonTextError:
-        return tool, arguments
+        return tool, canonical_json(parse_json(text))
+    except (JsonTextError, RecursionError):
+        return tool, text
 
 
 @dataclass(slots=True)
@@ -71,6 +72,7 @@ class Progress:
         self.waiting: RunWaiting | None = None
         self._reply: ModelReply | None = None
         self._provider_ids: dict[tuple[str, Signature], str] = {}
+        self._signatures: dict[str, Signature] = {}
         self._spans: dict[str, _Span] = {}
         self._clock = 0
 
@@ -94,9 +96,15 @@ class Progress:
             case RunWaiting():
                 self.waiting = body
             case RunEnded():
-                self.ended = body
+                self.ended, self.usage = body, body.usage
+                self.cost_is_known = body.cost is not None
             case _:
                 pass
+
+    @property
+    def over(self) -> bool:
+        """Whether the run ended or waits."""
+        return self.ended is not None or self.waiting is not None
 
     @property
     def cost(self) -> Decimal | None:
@@ -116,7 +124,7 @@ class Progress:
         """The latest call with this signature that ran and succeeded."""
         for call in reversed(self.calls.values()):
             ran = call.repeats is None and call.state == "succeeded"
-            if ran and (call.tool, canonical_json(call.arguments)) == signature:
+            if ran and self._signatures.get(call.call_id) == signature:
                 return call
         return None
 
@@ -156,8 +164,10 @@ class Progress:
         self._reply = event.reply
         turn = tuple(signature_of(call.name, call.arguments) for call in event.reply.calls)
         for index, (call, signature) in enumerate(zip(event.reply.calls, turn, strict=True)):
+            own = call_id_of(self.run_id, event.step, index)
+            # what was recorded of the call may differ from what the model wrote: scrubbed, optional nulls left out
+            self._signatures[own] = signature
             if call.provider_id:
-                own = call_id_of(self.run_id, event.step, index)
                 self._provider_ids.setdefault((call.provider_id, signature), own)
         self.turns.append(turn)
         self._spend(event.reply.usage, event.reply.cost)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from daeri.boundary import JournalEntry
+from daeri.models import Usage
 
 from ._events import LiveEvent, RunEvent, RunEventBody, RunStarted, ToolProgress
 from ._journal import decode_event, encode_body
 from ._ports import JournalEvent, RunRow, RunState, RunStore
 from ._progress import Progress
+
+_WRITE_LIMIT_S = 10.0
+"""How long a cancelled run may wait for what it is writing."""
 
 
 class Feed:
@@ -55,6 +60,8 @@ class Recorder:
 
     def __init__(self, *, run_id: str, tenant: str, store: RunStore, clock: Callable[[], datetime], feed: Feed) -> None:
         self.progress = Progress(run_id)
+        self.broken_off: Usage | None = None
+        """What a reply that was cancelled has cost all the same: in no event until the last one."""
         self._run_id = run_id
         self._tenant = tenant
         self._store = store
@@ -70,14 +77,28 @@ class Recorder:
             run_id=self._run_id, tenant=self._tenant, type=event.name, at=event.at, data=encode_body(body)
         )
 
+    @property
+    def begun(self) -> bool:
+        """Whether the run is on record."""
+        return self._next > 1
+
     async def begin(self, run: RunRow, started: RunStarted) -> None:
         """Write the run and the first event of its journal."""
+        await _in_spite_of_cancel(self._begin(run, started))
+
+    async def write(self, *bodies: RunEventBody, state: RunState | None = None) -> None:
+        """Write events, and the new state of the run if it has one, in one transaction; then hand them on.
+
+        Whoever is cancelled meanwhile learns of it when they are on record: the store writes them either way.
+        """
+        await _in_spite_of_cancel(self._write(bodies, state))
+
+    async def _begin(self, run: RunRow, started: RunStarted) -> None:
         first = self.entry(started)
         await self._store.create_run(run, first)
         self._arrived(RunEvent(run_id=self._run_id, at=first.at, seq=1, body=started))
 
-    async def write(self, *bodies: RunEventBody, state: RunState | None = None) -> None:
-        """Write events, and the new state of the run if it has one, in one transaction; then hand them on."""
+    async def _write(self, bodies: Sequence[RunEventBody], state: RunState | None) -> None:
         entries = [self.entry(body) for body in bodies]
         numbers = await self._store.append(entries, state=state)
         for body, entry, seq in zip(bodies, entries, numbers, strict=True):
@@ -112,3 +133,23 @@ class Recorder:
     def _hand_on(self, event: RunEvent) -> None:
         self.progress.apply(event.body)
         self._feed.publish(event)
+
+
+async def _in_spite_of_cancel(work: Coroutine[None, None, None]) -> None:
+    """Finish the work before a cancellation takes effect."""
+    writing = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        await settled(writing, _WRITE_LIMIT_S)
+        raise
+
+
+async def settled(work: asyncio.Future[None], limit_s: float) -> None:
+    """Wait until the work is done or the time is up, however often the waiting task is cancelled."""
+    deadline = asyncio.get_running_loop().time() + limit_s
+    while not work.done() and (left := deadline - asyncio.get_running_loop().time()) > 0:
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({work}, timeout=left)
+    if work.done() and not work.cancelled():
+        work.exception()  # looked at, so that asyncio doesn't complain; the cancellation goes first

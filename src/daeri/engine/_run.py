@@ -15,7 +15,7 @@ from daeri.text import Locale, message
 from ._events import AnswerReleased, EndReason, JournaledEvent, RunEvent
 from ._loop import Loop, run_ended
 from ._ports import RunRow, RunState
-from ._recorder import Feed, Recorder
+from ._recorder import Feed, Recorder, settled
 from ._result import RunResult
 
 _log = structlog.get_logger(__name__)
@@ -80,6 +80,7 @@ class Run:
 
     async def stop(self) -> None:
         """Cancel it if it is under way, and wait until its journal says so."""
+        await self._begun.wait()  # a task that is cancelled before it begins never gets to write that down
         if not self.done:
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -89,8 +90,12 @@ class Run:
         self._task.add_done_callback(lambda _: callback(self))
 
     async def begun(self) -> None:
-        """Wait until the run is under way, so that cancelling it finds something to stop."""
-        await self._begun.wait()
+        """Wait until the run is under way; who is cancelled meanwhile has cancelled the run."""
+        try:
+            await self._begun.wait()
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
 
     async def _drive(self) -> None:
         self._begun.set()
@@ -98,7 +103,8 @@ class Run:
             await asyncio.sleep(0)  # who started it gets to follow it before the first event
             await self._loop.run()
         except asyncio.CancelledError:
-            await self._write_end("cancelled", "cancelled")
+            if not self._recorder.progress.over:  # the end may have been on its way to the disk
+                await self._write_end("cancelled", "cancelled")
         except StoreError as error:
             self._lose(error)
         except Exception as error:
@@ -112,10 +118,11 @@ class Run:
         if reason == "internal":
             ended.insert(0, AnswerReleased(text=message("model_failed.internal", self._locale), kind="apology"))
         writing = asyncio.ensure_future(self._recorder.write(*ended, state=state))
-        # a second cancel may interrupt this wait, not the writing
-        await asyncio.wait({writing}, timeout=_LAST_WRITE_LIMIT_S)
-        if writing.done() and isinstance(error := writing.exception(), StoreError):
-            self._lose(error)
+        await settled(writing, _LAST_WRITE_LIMIT_S)
+        if not writing.done() or writing.cancelled():
+            self._lose(StoreError("write the end of the run", f"not done within {_LAST_WRITE_LIMIT_S:g} s"))
+        elif error := writing.exception():
+            self._lose(error if isinstance(error, StoreError) else StoreError("write the end of the run", str(error)))
 
     def _lose(self, error: StoreError) -> None:
         self._lost = error

@@ -21,6 +21,8 @@ _ADVICE: Mapping[ErrorKind, str] = {
     "contract_violation": "The tool broke its own output contract; its result can't be used.",
     "cancelled": "It was stopped.",
 }
+_LEAST_CHARS = 200
+"""Below this, a cut would have no room for the mark that says so."""
 _REPEAT_NUDGE = (
     "[You made this same call before and this is its recorded result; nothing ran again. "
     "Use it, or call with other arguments. Asking a third time in a row ends the run.]"
@@ -28,7 +30,8 @@ _REPEAT_NUDGE = (
 
 
 def answer_for(outcome: CallOutcome, limit: int) -> Answered:
-    """The outcome as the model sees it, at most `limit` characters."""
+    """The outcome as the model sees it, at most `limit` characters, and never fewer than the mark of a cut needs."""
+    limit = max(limit, _LEAST_CHARS)
     if outcome.failure is not None:
         return Answered(
             call_id=outcome.call_id, content=cut_middle(_failure_text(outcome.failure), limit).text, failed=True

@@ -21,8 +21,8 @@ DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-ChoiceReason = Literal["configured", "environment", "local", "planner"]
-"""Why this model: it was set; a key is in the environment; `auto-local` found it; nothing else was there."""
+ChoiceReason = Literal["configured", "key", "local", "planner"]
+"""Why this model: it was set; there is a key of OpenAI's; `auto-local` found it; nothing else was there."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +45,7 @@ async def choose_model(
     *,
     local_servers: Sequence[LocalServer] = LOCAL_SERVERS,
 ) -> ModelChoice:
-    """The configured model; without one OpenAI's if `OPENAI_API_KEY` is in the environment, else the planner.
+    """The configured model; without one OpenAI's if there is a key (`OPENAI_API_KEY`, or set), else the planner.
 
     Raises:
         SettingsError: the reference can't be read, lacks what it needs, or `auto-local` finds no server.
@@ -70,9 +70,9 @@ def _default_choice(settings: ModelSettings, environment: Mapping[str, str]) -> 
     if settings.base_url:
         fix = "Name the model of that server: `openai-compatible:NAME`."
         raise SettingsError("model", None, "is missing, although `base_url` is set", fix)
-    if environment.get("OPENAI_API_KEY"):
+    if _openai_key(settings, environment):
         reference = ModelReference(kind="openai", name=DEFAULT_OPENAI_MODEL)
-        return ModelChoice(reference=reference, why="environment", base_url=_openai_url(settings, environment))
+        return ModelChoice(reference=reference, why="key", base_url=_openai_url(settings, environment))
     return ModelChoice(reference=ModelReference(kind="planner"), why="planner")
 
 
@@ -108,6 +108,9 @@ def _compatible_url(settings: ModelSettings) -> str:
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         fix = "Write it as http://HOST:PORT/v1 or https://HOST/v1."
         raise SettingsError("base_url", url, "is not the URL of a server", fix)
+    if urlsplit(url).password:
+        # It would end up in stored messages and error texts.
+        raise SettingsError("base_url", "[redacted]", "holds a password", "Give it as `api_key` instead.")
     return url
 
 

@@ -30,7 +30,8 @@ _KINDS: tuple[tuple[type[Exception], ModelErrorKind], ...] = (
     (exceptions.UserError, "bad_request"),
 )
 _DETAIL_LIMIT = 500
-_SERVER_STATUS = 500
+# What the library leaves open. A request that is too large for a gateway is helped by a smaller one.
+_STATUSES: dict[int, ModelErrorKind] = {408: "timeout", 409: "server", 413: "context_overflow", 425: "server"}
 _SHORTEST_SECRET = 4
 _REDACTED = "[redacted]"
 _CREDENTIALS = re.compile(
@@ -67,7 +68,7 @@ def _kind(error: Exception, detail: str) -> ModelErrorKind:
         if isinstance(error, errors):
             return "context_overflow" if kind == "bad_request" and _OVERFLOW.search(detail) else kind
     if isinstance(error, exceptions.ModelHTTPError):
-        return "server" if error.status_code >= _SERVER_STATUS else "bad_request"
+        return _STATUSES.get(error.status_code, "bad_request")
     # An error object in the stream is the server's word; a stream without an end, or no JSON at all, was cut.
     in_stream = isinstance(error, exceptions.ModelAPIError) and error.in_stream
     return "server" if in_stream else "connection"

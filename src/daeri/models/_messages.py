@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import chain, count
 from typing import cast
 
 from pydantic import ValidationError
@@ -68,16 +69,17 @@ def history(request: ModelRequest, names: ToolNames) -> list[ModelMessage]:
 
 
 def _with_notice(messages: list[ModelMessage], notice: str) -> list[ModelMessage]:
-    last = cast("wire.ModelRequest", messages[-1])
-    if not notice:
+    """The messages with `notice` as the last word of the last request."""
+    last = messages[-1]
+    if not notice or not isinstance(last, wire.ModelRequest):
         return messages
-    parts = list(last.parts)
-    match parts[-1]:
-        case wire.UserPromptPart(content=str(text)):
+    match last.parts:
+        case [wire.UserPromptPart(content=str(text))]:
             # One user message, not two in a row: some chat templates insist on turns that alternate.
-            parts[-1] = wire.UserPromptPart(notice if text == _GO_ON else f"{text}\n\n{notice}")
-        case _:
-            parts.append(wire.UserPromptPart(notice))
+            said = notice if len(messages) > 1 else f"{text}\n\n{notice}"
+            parts = [wire.UserPromptPart(said)]
+        case parts:
+            parts = [*parts, wire.UserPromptPart(notice)]
     return [*messages[:-1], replace(last, parts=parts)]
 
 
@@ -99,17 +101,15 @@ def _block(block: Block, names: ToolNames, taken: set[str]) -> list[ModelMessage
 
 def _free_id(call_id: str, taken: set[str]) -> str:
     """The id itself unless a block before used it; derived from it otherwise, so that every turn sends the same one."""
-    free, number = call_id or "call", 1
-    while free in taken:
-        number += 1
-        free = f"{call_id or 'call'}_{number}"
+    wanted = scrub_text(call_id) or "call"
+    free = next(form for form in chain([wanted], (f"{wanted}_{n}" for n in count(2))) if form not in taken)
     taken.add(free)
     return free
 
 
 def _return(name: str, call_id: str, answer: CallAnswer | None) -> wire.ToolReturnPart:
     if answer is None:
-        return wire.ToolReturnPart(name, _NOT_RUN, tool_call_id=call_id, outcome="failed")
+        return wire.ToolReturnPart(name, _NOT_RUN, tool_call_id=call_id, outcome="interrupted")
     outcome = "failed" if answer.failed else "success"
     return wire.ToolReturnPart(name, scrub_text(answer.content), tool_call_id=call_id, outcome=outcome)
 

@@ -33,6 +33,8 @@ _CONNECT_S = 10.0
 # with a famous name costs nothing of what the list says.
 _COMPATIBLE = "compatible"
 _NO_KEY = "not-needed"
+# A stream that ends without saying why was cut, and half an answer must not pass for a whole one.
+_PROFILE = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 
 
 class ProviderModel:
@@ -84,7 +86,12 @@ class ProviderModel:
         return reply_of(response, names, ids_in(request), usage=usage, cost=cost)
 
     def _request_settings(self, request: ModelRequest) -> OpenAIChatModelSettings:
-        settings = OpenAIChatModelSettings()
+        settings = OpenAIChatModelSettings(
+            # Some servers send the sum so far with every chunk. This has the library keep the last one instead of
+            # adding them up; the body takes its non-standard option out of the request again.
+            openai_continuous_usage_stats=True,
+            extra_body={"stream_options": {"include_usage": True}},
+        )
         limits = [limit for limit in (request.max_output_tokens, self._settings.max_output_tokens) if limit is not None]
         if limits:
             settings["max_tokens"] = min(limits)
@@ -117,10 +124,6 @@ def compatible_model(name: str, settings: ModelSettings, *, base_url: str) -> Pr
     model = OpenAIChatModel(name, provider=provider, profile=profile)
     secrets = (key,) if key else ()
     return ProviderModel(name=f"openai-compatible:{name}", model=model, settings=settings, secrets=secrets)
-
-
-# A stream that ends without saying why was cut, and half an answer must not pass for a whole one.
-_PROFILE = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 
 
 def _client(settings: ModelSettings, *, api_key: str, base_url: str) -> AsyncOpenAI:

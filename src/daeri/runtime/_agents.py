@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from daeri.engine import DEFAULT_INSTRUCTIONS, Agent, Limits
 from daeri.errors import DefinitionError
+from daeri.tools import JsonTextError, parse_json
 
 CARD = "card.json"
 INSTRUCTIONS = "instructions.md"
@@ -87,11 +87,11 @@ def load_agent(card_file: Path, ceiling: Limits) -> Agent:
 
 def _read_card(file: Path) -> _Card:
     try:
-        return _Card.model_validate(json.loads(file.read_text("utf-8-sig")))
+        return _Card.model_validate(parse_json(file.read_text("utf-8-sig")))
     except (OSError, UnicodeDecodeError) as error:
         raise DefinitionError(str(file), f"can't be read: {error}") from error
-    except json.JSONDecodeError as error:
-        raise DefinitionError(f"{file}:{error.lineno}", f"is not JSON: {error.msg}") from error
+    except JsonTextError as error:
+        raise DefinitionError(f"{file}:{error.line}", f"is not JSON: {error.problem}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the card"

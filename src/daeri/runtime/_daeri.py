@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import os
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from daeri.boundary import Boundary
@@ -48,6 +50,7 @@ class Daeri:
         """The user of the operating system, with the rights that the settings grant."""
         self._engine = engine
         self._models: dict[str | None, tuple[Model, ModelChoice]] = {}
+        self._building = asyncio.Lock()
 
     @classmethod
     @asynccontextmanager
@@ -138,9 +141,10 @@ class Daeri:
         reference = model or self.settings.model.reference
         if reference is not None and reference.startswith("script:"):
             return await build_model(self._model_settings(reference), self.settings.environment)
-        if reference not in self._models:
-            settings = self._model_settings(reference)
-            self._models[reference] = await build_model(settings, self.settings.environment)
+        async with self._building:
+            if reference not in self._models:
+                settings = self._model_settings(reference)
+                self._models[reference] = await build_model(settings, self.settings.environment)
         return self._models[reference]
 
     def _model_settings(self, reference: str | None) -> ModelSettings:
@@ -156,23 +160,32 @@ class Daeri:
         )
 
     async def close_models(self) -> None:
-        """Give the connections of all models back."""
-        for model, _ in self._models.values():
-            await model.close()
+        """Give the connections of all models back; one that fails doesn't keep the others open."""
+        async with AsyncExitStack() as stack:
+            for model, _ in self._models.values():
+                stack.push_async_callback(model.close)
 
 
 def local_principal(settings: Settings) -> Principal:
     """The user of the operating system as a principal."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError, ImportError):  # a container may run under a number that has no name
-        user = str(os.getuid())
     return Principal(
         tenant=settings.tenant,
-        subject=f"os:{user}",
+        subject=f"os:{_user()}",
         scopes=frozenset(settings.cli.scopes),
         roles=frozenset(settings.cli.roles),
     )
+
+
+def _user() -> str:
+    try:
+        import pwd
+    except ImportError:  # not POSIX
+        return getpass.getuser()
+    try:
+        # not getpass: it believes $LOGNAME and $USER, which anybody may set to anybody's name
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container may run under a number that has no name
+        return str(os.getuid())
 
 
 async def _registry(
@@ -190,7 +203,8 @@ async def _registry(
             )
         )
     )
-    for reference in dict.fromkeys([*settings.tools.modules, *tool_modules]):
+    named = (_in_project(name, settings.project) for name in [*settings.tools.modules, *tool_modules])
+    for reference in dict.fromkeys(named):
         loaded = load_tools(reference, root=settings.project)
         if loaded.functions:
             await registry.add(PythonTools(reference, loaded.functions))
@@ -203,6 +217,15 @@ async def _registry(
     return registry
 
 
+def _in_project(reference: str, project: Path | None) -> str:
+    """A file by its place in the project: named twice it is one, and its tools are the same on every machine."""
+    base = (project or Path.cwd()).resolve()
+    file = (base / reference).resolve()
+    if not reference.endswith(".py") or not file.is_relative_to(base):
+        return reference
+    return file.relative_to(base).as_posix()
+
+
 def _disable(registry: ToolRegistry, name: str) -> None:
     try:
         registry.disable(name)
@@ -213,7 +236,11 @@ def _disable(registry: ToolRegistry, name: str) -> None:
 def _agents(settings: Settings) -> Mapping[str, Agent]:
     ceiling = settings.run_limits()
     built_in = {DEFAULT_AGENT: Agent(name=DEFAULT_AGENT, limits=ceiling)}
-    return {**built_in, **load_agents(settings.agents.folder, ceiling)}
+    agents = {**built_in, **load_agents(settings.agents.folder, ceiling)}
+    if settings.agents.default not in agents:
+        there = f"There are: {', '.join(sorted(agents))}."
+        raise SettingsError("agents.default", settings.agents.default, "there is no agent of this name", there)
+    return agents
 
 
 def _with_max_steps(limits: Limits, max_steps: int | None) -> Limits:

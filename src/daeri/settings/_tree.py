@@ -122,7 +122,10 @@ class CliSettings(Section):
 
 
 class Settings(BaseSettings):
-    """All settings, checked, with absolute paths (but for tool files). Made by `load_settings`; `Settings()` holds the defaults alone."""
+    """All settings, checked, with absolute paths (but for tool files).
+
+    Made by `load_settings`; `Settings()` holds the defaults alone.
+    """
 
     model_config = SettingsConfigDict(
         frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True, str_strip_whitespace=True

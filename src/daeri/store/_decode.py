@@ -6,7 +6,7 @@ import json
 from typing import Any, TypeAlias
 
 from daeri.boundary import ApprovalRecord, CallRecord, Decision, StoredCall
-from daeri.engine._ports import JournalEvent, RunRow
+from daeri.engine import JournalEvent, RunRow
 from daeri.errors import Failure
 
 from ._chain import AuditRow

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import orjson
 
 from daeri.boundary import ApprovalRecord, AuditEvent, CallChange, CallRecord, CallState, Decision, JournalEntry, Record
-from daeri.engine._ports import ENDED, RunRow, RunState
+from daeri.engine import ENDED, ENVELOPE_VERSION, RunRow, RunState
 from daeri.errors import Failure
 from daeri.text import Json, JsonObject, canonical_json, scrub, scrub_text
 from daeri.tools import Tool
@@ -33,9 +33,6 @@ from ._statements import (
 from ._time import to_micros
 
 Written: TypeAlias = tuple[Statement, Row]
-
-ENVELOPE_VERSION = 1
-"""Version of the journal envelope that this release writes."""
 
 _OVER: frozenset[CallState] = frozenset({"succeeded", "failed", "unknown", "denied", "cancelled"})
 

@@ -29,12 +29,13 @@ def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
     return connection
 
 
-def prepare(path: Path, busy_timeout_s: float) -> None:
-    """Create the file if it is missing, and migrate it if it is of an older revision.
+def prepare(file: Path, busy_timeout_s: float) -> Path:
+    """Create the file if it is missing, and migrate it if it is of an older revision; gives its absolute path.
 
     Raises:
         StoreError: the file can't be created or read, is not ours, or is of a newer release.
     """
+    path = file.absolute()
     try:
         _create(path)
         connection = connect(path, busy_timeout_s)
@@ -50,6 +51,7 @@ def prepare(path: Path, busy_timeout_s: float) -> None:
         from ._migrate import migrate
 
         migrate(path, busy_timeout_s)
+    return path
 
 
 def _create(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import aiosqlite
 
 from daeri.boundary import ApprovalRecord, StoredCall
-from daeri.engine._ports import JournalEvent, RunRow, RunState
+from daeri.engine import JournalEvent, RunRow, RunState
 from daeri.errors import NotFoundError, StoreError
 from daeri.text import Json, JsonObject
 
@@ -45,20 +45,6 @@ class Reads:
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         self._reader = connection
-
-    @staticmethod
-    async def connect(path: Path, busy_timeout_s: float) -> aiosqlite.Connection:
-        """A connection that can't write."""
-
-        def _connect() -> sqlite3.Connection:
-            connection = connect(path, busy_timeout_s)
-            connection.execute("PRAGMA query_only = ON")
-            return connection
-
-        try:
-            return await aiosqlite.Connection(_connect, iter_chunk_size=64)
-        except sqlite3.Error as problem:
-            raise StoreError(f"open {str(path)!r}", str(problem)) from problem
 
     async def find_call(self, tenant: str, call_id: str) -> StoredCall | None:
         """The call with this id, if any."""
@@ -124,11 +110,10 @@ class Reads:
             tenant,
             run_id,
         )
-        exact = bool(found) and found[0].run_id == clean(run_id)
-        if len(found) > 1 and not exact:
-            raise NotFoundError("single run", run_id, "Several ids begin so; give more of it.")
         if not found or not run_id:
             raise NotFoundError("run", run_id, "`daeri runs list` shows all.")
+        if len(found) > 1 and found[0].run_id != clean(run_id):
+            raise NotFoundError("single run", run_id, "Several ids begin so; give more of it.")
         return found[0]
 
     async def runs(
@@ -195,6 +180,20 @@ class Reads:
             return [tuple(row) for row in await self._reader.execute_fetchall(sql, bound)]
         except (sqlite3.Error, ValueError) as problem:  # ValueError: the connection is closed
             raise StoreError("read the record", str(problem)) from problem
+
+
+async def open_reader(path: Path, busy_timeout_s: float) -> aiosqlite.Connection:
+    """A connection that can't write."""
+
+    def _connect() -> sqlite3.Connection:
+        connection = connect(path, busy_timeout_s)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    try:
+        return await aiosqlite.Connection(_connect, iter_chunk_size=64)
+    except sqlite3.Error as problem:
+        raise StoreError(f"open {str(path)!r}", str(problem)) from problem
 
 
 def _each(decode: Callable[[StoredRow], _T], rows: Sequence[StoredRow]) -> Sequence[_T]:

@@ -13,14 +13,14 @@ from typing import Self
 import aiosqlite
 
 from daeri.boundary import JournalEntry, Record
-from daeri.engine._ports import RunRow, RunState
+from daeri.engine import RunRow, RunState
 from daeri.errors import StoreError
 from daeri.tools import Tool
 
 from ._batch import Unit
 from ._encode import Written, encode, encode_definition, encode_run, encode_run_state
 from ._file import connect, prepare
-from ._reads import Reads
+from ._reads import Reads, open_reader
 from ._statements import DEFINITION, PROBE_END
 from ._time import to_micros
 from ._writer import Writer
@@ -49,9 +49,8 @@ class SqliteStore(Reads):
         Raises:
             StoreError: the file can't be opened, is not Daeri's, or is of a newer release.
         """
-        file = Path(path).absolute()
-        await asyncio.to_thread(prepare, file, busy_timeout_s)
-        reader = await cls.connect(file, busy_timeout_s)
+        file = await asyncio.to_thread(prepare, Path(path), busy_timeout_s)
+        reader = await open_reader(file, busy_timeout_s)
         return cls(reader, Writer(lambda: connect(file, busy_timeout_s)))
 
     async def __aenter__(self) -> Self:
@@ -124,12 +123,13 @@ class SqliteStore(Reads):
 
     async def check(self) -> Sequence[str]:
         """What is wrong with the file; nothing when it is sound and can be written."""
+        wrong: list[str] = []
         try:
-            found = [str(row[0]) for row in await self._rows("PRAGMA quick_check(10)")]
+            wrong += [str(line) for (line,) in await self._rows("PRAGMA quick_check(10)") if line != "ok"]
             await self._writer.write(_probe)
         except StoreError as problem:
-            return [problem.cause]
-        return [line for line in found if line != "ok"]
+            wrong.append(problem.cause)
+        return wrong
 
 
 def _probe() -> Sequence[Written]:

@@ -1,4 +1,4 @@
-"""Korean and English text: JSON and digests, safe text, cutting, tokens, ranking, numbers, languages, messages to people."""
+"""Korean and English text: JSON, safe text, tokens, ranking, numbers, languages, messages to people."""
 
 from ._count import count_tokens
 from ._cut import Cut, cut_middle

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import Protocol, cast
 
 from ._scrub import scrub_text
 
-if TYPE_CHECKING:
-    from bpe_openai import Encoding
+
+class _Encoding(Protocol):
+    """The part of `bpe_openai.Encoding` used here; the package has no stubs."""
+
+    def encode_ordinary(self, text: str) -> list[int]: ...
+
 
 _PIECE = 200_000
 """Characters encoded at once; the encoder refuses a million."""
@@ -32,8 +38,9 @@ def _count(text: str) -> int:
 
 
 @cache
-def _encoding() -> Encoding:
+def _encoding() -> _Encoding:
     # half a second and tens of megabytes: only for those who count
-    from bpe_openai import get_encoding
-
-    return get_encoding("o200k_base")
+    with warnings.catch_warnings():
+        # it reads its own vocabulary through a call that the standard library is giving up
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return cast("_Encoding", import_module("bpe_openai").get_encoding("o200k_base"))

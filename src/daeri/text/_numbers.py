@@ -10,37 +10,30 @@ from decimal import Context, Decimal
 from ._locale import Locale
 from ._units import COUNTERS, CURRENCY_SIGNS, CURRENCY_WORDS, KOREAN_UNITS, LATIN_UNITS, MEASURES
 
+_LONGEST = 100
+"""Characters of a number; what is longer is data, and would cost time to reckon with."""
 _EXACT = Context(prec=200)
+# fmt: off
 _SMALL = {"십": 10, "백": 100, "천": 1000}
 _LARGE = {"만": 10**4, "억": 10**8, "조": 10**12}
 _SCALES = {
-    "thousand": 10**3,
-    "million": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
-    "k": 10**3,
-    "m": 10**6,
-    "b": 10**9,
+    "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
+    "k": 10**3, "m": 10**6, "b": 10**9,
 }
-_SINO = {digit: value for value, digit in enumerate("영일이삼사오육칠팔구")}
-_ENGLISH = dict(
-    zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True)
-)
+_SINO = {"영": 0, "일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "육": 6, "칠": 7, "팔": 8, "구": 9}
+_ENGLISH = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6,
+    "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+}
 _NATIVE_ONES = {
-    "한": 1, "하나": 1, "두": 2, "둘": 2, "세": 3, "셋": 3, "네": 4, "넷": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9,
-}  # fmt: skip
-_NATIVE_TENS = {
-    "열": 10,
-    "스물": 20,
-    "스무": 20,
-    "서른": 30,
-    "마흔": 40,
-    "쉰": 50,
-    "예순": 60,
-    "일흔": 70,
-    "여든": 80,
-    "아흔": 90,
+    "한": 1, "하나": 1, "두": 2, "둘": 2, "세": 3, "셋": 3, "네": 4, "넷": 4,
+    "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9,
 }
+_NATIVE_TENS = {
+    "열": 10, "스물": 20, "스무": 20, "서른": 30, "마흔": 40,
+    "쉰": 50, "예순": 60, "일흔": 70, "여든": 80, "아흔": 90,
+}
+# fmt: on
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -63,10 +56,14 @@ _NO_NUMBER = "|".join(
     )
 )
 _DIGITS = r"(?>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
-_POWERS = f"[{''.join((*_SMALL, *_LARGE))}]+"
-_COMPOSITE = rf"{_DIGITS}{_POWERS}(?:\s?{_DIGITS}{_POWERS})*(?:\d+|\s\d+(?=\s?원))?"
-_SINO_DIGITS = f"[{''.join(_SINO)}]"
-_SINO_NUMBER = rf"(?=(?:{_SINO_DIGITS})*[십백천만억])(?:{_SINO_DIGITS}|{_POWERS})+(?=\s?(?:원|달러|유로|엔|퍼센트))"
+_SECTION = rf"(?:(?:{_DIGITS}[십백천]+)+{_DIGITS}?|{_DIGITS})"
+_REST = rf"(?:\s?(?:{_DIGITS}[십백천]+(?![만억조]))+|\d+|\s\d+(?=\s?원))?"
+_COMPOSITE = (
+    rf"{_SECTION}(?:조(?:\s?{_SECTION}억)?(?:\s?{_SECTION}만)?|억(?:\s?{_SECTION}만)?|만){_REST}"
+    rf"|(?:{_DIGITS}[십백천]+)+\d*"
+)
+_SINO_DIGIT, _SINO_ANY = "".join(_SINO), "".join((*_SINO, *_SMALL, *_LARGE))
+_SINO_NUMBER = rf"[{_SINO_DIGIT}]{{0,4}}[십백천만억][{_SINO_ANY}]{{0,20}}(?=\s?(?:원|달러|유로|엔|퍼센트))"
 _NATIVE = rf"(?:{_any_of(_NATIVE_TENS)})(?:{_any_of(_NATIVE_ONES)})?|{_any_of(_NATIVE_ONES)}"
 _SCALE = r"(?i:thousand|million|billion|trillion)(?![A-Za-z])|(?<=\d)[kKMB](?![A-Za-z])"
 
@@ -85,7 +82,7 @@ _SCAN = re.compile(
     |
     (?<![가-힣]) (?P<sino> {_SINO_NUMBER} )
     |
-    (?<![A-Za-z_-]) (?P<english> (?i: {_any_of(_ENGLISH)} | (?:(?:an?|one|two)\s)?dozen ) ) (?![A-Za-z_-])
+    (?<![A-Za-z_-]) (?P<english> (?i: {_any_of(_ENGLISH)} | (?:(?:an?|one)\s)?dozen ) ) (?![A-Za-z_-])
     |
     [A-Za-z_][A-Za-z_0-9]*+ (?:[-_./@]+[A-Za-z0-9_]+)*+  # A-7, v2.1, report_2.pdf
     """,
@@ -138,7 +135,7 @@ def format_number(value: Decimal, unit: str, locale: Locale) -> str:
 
 
 def _with_sign(digits: str, unit: str) -> str:
-    sign = next(sign for sign, code in reversed(CURRENCY_SIGNS.items()) if code == unit)
+    sign = next(sign for sign, code in CURRENCY_SIGNS.items() if code == unit)
     return f"-{sign}{digits[1:]}" if digits.startswith("-") else sign + digits
 
 
@@ -177,7 +174,7 @@ def _value(found: re.Match[str]) -> Decimal | None:
         return Decimal(_english_value(found["english"].lower()))
     if composite := found["sino"] or found["composite"]:
         value = _composite_value(composite)
-    elif found["digits"]:
+    elif found["digits"] and len(found["digits"]) <= _LONGEST:
         value = Decimal(found["digits"].replace(",", "") + (f"e{found['power']}" if found["power"] else ""))
     else:
         return None
@@ -185,7 +182,8 @@ def _value(found: re.Match[str]) -> Decimal | None:
         if len(scale) == 1 and not found["prefix"]:
             return None
         value = _EXACT.multiply(value, Decimal(_SCALES[scale.lower()]))
-    return -value if found["sign"] or found["inner"] else value
+    # not `-value`, which rounds
+    return value.copy_negate() if found["sign"] or found["inner"] else value
 
 
 def _composite_value(text: str) -> Decimal:
@@ -212,7 +210,7 @@ def _native_value(text: str) -> int:
 
 def _english_value(text: str) -> int:
     if text.endswith("dozen"):
-        return 24 if text.startswith("two") else 12
+        return 12
     return _ENGLISH[text]
 
 

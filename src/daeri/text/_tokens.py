@@ -17,25 +17,24 @@ _RUN = re.compile(
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 # Longest first. A verb ending goes once, then one particle.
-_VERB_ENDINGS = tuple(
-    sorted(
-        "해 해주시겠어요 해주십시오 해주세요 해주실래요 해줄래요 해줘요 해줘 해보세요 하십시오 하시겠어요 하려면 하려고 하는지 하면서 하세요 "
-        "합니까 합니다 했습니다 했어요 했나요 했는지 했다 했던 해서 해야 해요 하여 하고 하기 하는 하면 하지 하게 하다 하자 할까 할지 "
-        "됩니까 됩니다 됐습니다 되었습니다 되나요 되는지 되는 돼요 되다 된다 입니까 입니다 이에요 예요 이었다 인가요 인지 이고 이며 이면 "
-        "인가 있나요 있습니까 있습니다 있어요 있는지 있는 나요 까요 시켜 받아".split(),
-        key=len,
-        reverse=True,
-    )
+# fmt: off
+_VERB_ENDINGS = (
+    "해주시겠어요", "되었습니다", "하시겠어요", "해주실래요", "해주십시오", "됐습니다", "있습니까", "있습니다",
+    "하십시오", "해보세요", "해주세요", "해줄래요", "했습니다", "되나요", "되는지", "됩니까", "됩니다",
+    "이었다", "이에요", "인가요", "입니까", "입니다", "있나요", "있는지", "있어요", "하는지", "하려고",
+    "하려면", "하면서", "하세요", "합니까", "합니다", "해줘요", "했나요", "했는지", "했어요", "까요", "나요",
+    "돼요", "되는", "되다", "된다", "받아", "시켜", "예요", "이고", "이며", "이면", "인가", "인지", "있는",
+    "하게", "하고", "하기", "하는", "하다", "하면", "하여", "하자", "하지", "할까", "할지", "해서", "해야",
+    "해요", "해줘", "했다", "했던", "해",
 )
-_PARTICLES = tuple(
-    sorted(
-        "에서부터 으로부터 에게서 에서는 에서도 으로는 으로도 이라고 이라는 부터는 까지는 까지의 에게는 에서의 으로의 께서는 에서 에게 "
-        "부터 까지 보다 처럼 마다 으로 라고 라는 이나 이랑 한테 께서 조차 마저 밖에 만큼 대로 에는 에도 에만 와의 과의 로는 로도 로의 은 는 "
-        "이 가 을 를 의 에 와 과 로 도 만 나 랑 들 들의 들을 들은 들이".split(),
-        key=len,
-        reverse=True,
-    )
+_PARTICLES = (
+    "에서부터", "으로부터", "까지는", "까지의", "께서는", "부터는", "에게는", "에게서", "에서는", "에서도",
+    "에서의", "으로는", "으로도", "으로의", "이라고", "이라는", "과의", "까지", "께서", "대로", "들은", "들을",
+    "들의", "들이", "라고", "라는", "로는", "로도", "로의", "마다", "마저", "만큼", "밖에", "보다", "부터",
+    "에게", "에는", "에도", "에만", "에서", "와의", "으로", "이나", "이랑", "조차", "처럼", "한테", "가", "과",
+    "나", "는", "도", "들", "랑", "로", "를", "만", "에", "와", "은", "을", "의", "이",
 )
+# fmt: on
 _AFTER_CONSONANT = frozenset({"은", "을", "이", "과", "으로", "이나", "이랑", "이라고", "이라는"})
 _AFTER_VOWEL = frozenset({"는", "를", "가", "와", "나", "랑", "라고", "라는"})
 _KEPT_TAGS = ("N", "V", "M", "SL", "SN", "SH", "XR")
@@ -58,13 +57,13 @@ def tokenize(text: str, *, morphemes: bool = False) -> list[str]:
     plain = unicodedata.normalize("NFKC", text)
     if morphemes:
         return [token.form.lower() for token in _analyser().tokenize(plain) if token.tag.startswith(_KEPT_TAGS)]
-    return [token for run in _RUN.finditer(plain) for token in _tokens_of(run)]
+    return [token for run in _runs(plain) for token in _tokens_of(run)]
 
 
 def words(text: str) -> list[str]:
     """Like `tokenize`, but whole words only: each Korean word once, as its stem."""
     plain = unicodedata.normalize("NFKC", text)
-    return [token for run in _RUN.finditer(plain) for token in _words_of(run)]
+    return [token for run in _runs(plain) for token in _words_of(run)]
 
 
 def korean_stem(word: str) -> str:
@@ -85,6 +84,15 @@ def _agrees(stem: str, particle: str) -> bool:
     if particle in _AFTER_CONSONANT:
         return closed
     return not (particle in _AFTER_VOWEL and closed)
+
+
+def _runs(text: str) -> Iterator[re.Match[str]]:
+    """The runs of one script; a particle behind a Latin word or a number (`Excel로`) is left out."""
+    end = -1
+    for run in _RUN.finditer(text):
+        if not (run["hangul"] in _PARTICLES and run.start() == end):
+            yield run
+        end = run.end()
 
 
 def _tokens_of(run: re.Match[str]) -> Iterator[str]:

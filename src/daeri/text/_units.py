@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-CURRENCY_SIGNS: Mapping[str, str] = {"US$": "USD", "$": "USD", "₩": "KRW", "€": "EUR", "¥": "JPY", "£": "GBP"}
+CURRENCY_SIGNS: Mapping[str, str] = {"$": "USD", "US$": "USD", "₩": "KRW", "€": "EUR", "¥": "JPY", "£": "GBP"}
 CURRENCY_WORDS: Mapping[str, tuple[str, ...]] = {
     "USD": ("달러", "dollars", "dollar", "bucks"),
     "KRW": ("원", "won"),
@@ -33,9 +33,12 @@ COUNTERS: Mapping[str, tuple[str, ...]] = {
     "도": ("degrees", "degree"),
 }
 """The Korean counter is the unit; the English words (plural and singular first) mean the same."""
-KOREAN_ONLY_COUNTERS = tuple(
-    "번 건 장 대 마리 병 잔 상자 세트 켤레 그루 통 팀 곳 층 살 세 인분 인 시 주일 달 가지 채 벌 쪽 페이지 배 자루 줄 평".split()
+# fmt: off
+KOREAN_ONLY_COUNTERS = (
+    "번", "건", "장", "대", "마리", "병", "잔", "상자", "세트", "켤레", "그루", "통", "팀", "곳", "층", "살",
+    "세", "인분", "인", "시", "주일", "달", "가지", "채", "벌", "쪽", "페이지", "배", "자루", "줄", "평",
 )
+# fmt: on
 """Counters whose English noun depends on what is counted."""
 
 LATIN_UNITS: Mapping[str, str] = {

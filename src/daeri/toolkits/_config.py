@@ -44,7 +44,7 @@ def check(config: ToolkitConfig) -> None:
         except (OSError, ValueError) as error:
             fix = f"Correct the file; facts are read from {', '.join(FACT_FILES)}."
             raise SettingsError("toolkits.knowledge_files", str(file), f"can't be read: {error}", fix) from error
-    if config.morphemes and not _installed("kiwipiepy"):
+    if config.morphemes and find_spec("kiwipiepy") is None:
         fix = 'Run: pip install "daeri[ko]", or set it to false.'
         raise SettingsError("toolkits.morphemes", True, "the package kiwipiepy is not installed", fix)
 
@@ -54,11 +54,3 @@ def _folders(config: ToolkitConfig) -> Iterator[tuple[str, Path]]:
         yield "file_roots", folder
     for folder in config.document_folders:
         yield "document_folders", folder
-
-
-def _installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ValueError:
-        # The import was blocked by an entry of None in sys.modules.
-        return False

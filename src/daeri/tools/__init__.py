@@ -5,7 +5,6 @@ from ._json_text import JsonTextError, parse_json
 from ._limits import MAX_BYTES, MAX_DEPTH, check_limits
 from ._loading import LoadedTools, load_tools
 from ._names import allows, check_name, closest_names
-from ._pointer import follow_ref, json_pointer
 from ._problem import SchemaProblem
 from ._provider import ToolContext, ToolProvider
 from ._python_tools import PythonTools
@@ -42,8 +41,6 @@ __all__ = [
     "check_name",
     "closest_names",
     "drop_absent",
-    "follow_ref",
-    "json_pointer",
     "load_tools",
     "parse_json",
     "strict_schema",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _ALTERNATIVES = ("anyOf", "oneOf")
 _UNKNOWN = ("additionalProperties", "unevaluatedProperties")
 _CHOICES = ("const", "enum")
+_GUESSED = 5
+"""Of how many unknown names it is said which one was probably meant."""
 
 
 def explain(errors: Sequence[ValidationError], schema: JsonObject) -> SchemaProblem:
@@ -35,9 +37,12 @@ def explain(errors: Sequence[ValidationError], schema: JsonObject) -> SchemaProb
     return _mismatch(error, expectation(keyword, error.kind.value))
 
 
-def _rank(error: ValidationError) -> tuple[int, bool]:
+def _rank(error: ValidationError) -> tuple[int, int]:
     keyword = error.kind.name
-    return len(error.instance_path), keyword != "required" and keyword not in _UNKNOWN
+    if keyword == "required" or keyword in _UNKNOWN:
+        return len(error.instance_path), 0
+    # choices say more than the type that they all have
+    return len(error.instance_path), 1 if keyword in _CHOICES else 2
 
 
 def _mismatch(error: ValidationError, expected: str, *, what: str | None = None) -> SchemaProblem:
@@ -76,7 +81,7 @@ def _property_hint(unknown: Sequence[str], missing: Sequence[str], known: Sequen
     if not unknown:
         return ""
     guesses: list[str] = []
-    for name in unknown:
+    for name in unknown[:_GUESSED]:
         # a missing one first: most unknown names are misspellings of it
         near = closest_names(name, missing, 1) or closest_names(name, known, 1)
         if near:

@@ -12,8 +12,7 @@ from ._problem import SchemaProblem, place
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 64
-# one decimal digit is 3.32 bits
-_MAX_INTEGER_BITS = MAX_INTEGER_DIGITS * 10 // 3
+_TOO_LARGE = 10**MAX_INTEGER_DIGITS
 
 _Path: TypeAlias = "tuple[str | int, ...]"
 
@@ -51,7 +50,7 @@ def _own_problem(path: _Path, item: object, max_depth: int) -> SchemaProblem | N
     if isinstance(item, str) or item is None:
         return None
     if isinstance(item, int):
-        if item.bit_length() > _MAX_INTEGER_BITS:
+        if abs(item) >= _TOO_LARGE:
             return _problem(
                 path, "an integer of more digits than anybody reads", f"at most {MAX_INTEGER_DIGITS} digits"
             )

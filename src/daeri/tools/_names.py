@@ -43,6 +43,9 @@ def allows(allowed: Collection[str] | None, name: str) -> bool:
 
 def closest_names(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     """The names that look most like `name`, best first; also those that share its last word."""
+    if len(name) > MAX_NAME_LENGTH:
+        # comparing takes time by its length, and a name of ours is never like it
+        return ()
     pool = sorted(set(names))
     folded = {candidate.casefold(): candidate for candidate in pool}
     near = [folded[match] for match in difflib.get_close_matches(name.casefold(), folded, n=limit, cutoff=0.6)]

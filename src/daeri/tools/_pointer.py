@@ -1,11 +1,10 @@
-"""JSON Pointers (RFC 6901): how a place inside a JSON value is written, and how a local `$ref` is followed."""
+"""JSON Pointers (RFC 6901): how a place inside a JSON value is written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from urllib.parse import unquote
 
-from daeri.text import Json, JsonObject
+from daeri.text import Json
 
 
 def json_pointer(path: Iterable[str | int]) -> str:
@@ -29,18 +28,3 @@ def resolve_pointer(document: Json, pointer: str) -> Json:
         else:
             raise LookupError(pointer)
     return value
-
-
-def follow_ref(schema: Json, root: JsonObject) -> Json:
-    """A schema, with a chain of local `$ref`s followed to its end; keywords beside a `$ref` are left behind.
-
-    Raises:
-        LookupError: a reference leads nowhere, outside of `root`, or around in a circle.
-    """
-    seen: set[str] = set()
-    while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str):
-        if ref in seen or not ref.startswith("#"):
-            raise LookupError(ref)
-        seen.add(ref)
-        schema = resolve_pointer(root, unquote(ref[1:]))
-    return schema

@@ -12,6 +12,7 @@ from ._formats import EXAMPLES
 
 _SHOWN_CHARS = 80
 _SHOWN_NAMES = 20
+_COMPARED_CHARS = 200
 _TYPES = {
     "integer": "an integer",
     "number": "a number",
@@ -95,6 +96,8 @@ def repair_hint(keyword: str, limit: Any, value: Any) -> str:
 
 
 def _closest(value: str, options: Sequence[str]) -> str | None:
+    if len(value) > _COMPARED_CHARS:
+        return None
     folded = {option.casefold(): option for option in options}
     near = difflib.get_close_matches(value.casefold(), folded, n=1, cutoff=0.6)
     return folded[near[0]] if near else None

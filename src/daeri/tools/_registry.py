@@ -9,11 +9,15 @@ from dataclasses import replace
 from daeri.errors import DefinitionError, NotFoundError
 from daeri.identity import Principal
 
+from ._enum_on_array import enum_to_items
+from ._limits import check_limits
 from ._names import allows, check_name, closest_names
 from ._provider import ToolProvider
 from ._search import ToolIndex
 from ._tool import Tool
 from ._validate import ToolValidators
+
+_MAX_SCHEMA_DEPTH = 128
 
 
 class ToolRegistry:
@@ -29,13 +33,18 @@ class ToolRegistry:
     async def add(self, provider: ToolProvider) -> None:
         """Take in every tool of a provider, or none.
 
+        A schema that puts the choices for items on their array is taken as it was meant, and everybody sees it so: the
+        validator, the model, the definition hash.
+
         Raises:
             DefinitionError: a name that is taken or not valid, or a schema that can't be used.
         """
         if provider.name in self._providers:
             raise DefinitionError(f"tool source {provider.name!r}", "there is one of this name", "Rename one of them.")
         fresh: dict[str, Tool] = {}
-        for tool in await provider.list_tools():
+        for listed in await provider.list_tools():
+            _check_size(listed)
+            tool = _with_usable_choices(listed)
             self._check(tool, provider, fresh)
             fresh[tool.name] = tool
         self._providers[provider.name] = provider
@@ -122,3 +131,15 @@ class ToolRegistry:
             raise DefinitionError(subject, "the schema of its arguments is not of type object")
         self.validators.arguments(tool)
         self.validators.result(tool)
+
+
+def _check_size(tool: Tool) -> None:
+    for part, schema in (("arguments", tool.input_schema), ("result", tool.output_schema)):
+        problem = check_limits(schema, max_depth=_MAX_SCHEMA_DEPTH)
+        if problem:
+            raise DefinitionError(f"tool {tool.name!r}, schema of its {part}", problem.message.rstrip("."))
+
+
+def _with_usable_choices(tool: Tool) -> Tool:
+    schema = enum_to_items(tool.input_schema)
+    return tool if schema is tool.input_schema else replace(tool, input_schema=schema)

@@ -11,7 +11,7 @@ from typing import cast
 from daeri.errors import DefinitionError
 from daeri.text import Json, JsonObject
 
-from ._pointer import follow_ref, json_pointer
+from ._pointer import json_pointer
 from ._validate import SchemaValidator
 
 _PLAIN_TYPES = frozenset({"string", "number", "integer", "boolean", "null"})
@@ -58,7 +58,12 @@ def strict_schema(schema: JsonObject) -> JsonObject:
     """
     if schema.get("type") != "object":
         raise StrictSchemaError((), "is not an object with properties")
-    return _strict(schema, ())
+    made = _strict(schema, ())
+    try:
+        SchemaValidator(made)
+    except DefinitionError:
+        raise StrictSchemaError((), "refers to a place that its strict form moves; put that part into `$defs`") from None
+    return made
 
 
 def drop_absent(arguments: JsonObject, schema: JsonObject) -> JsonObject:
@@ -66,7 +71,7 @@ def drop_absent(arguments: JsonObject, schema: JsonObject) -> JsonObject:
 
     A null stays where `schema` itself allows one.
     """
-    return cast("JsonObject", _drop(arguments, schema, schema))
+    return SchemaValidator(schema).normalise(arguments)
 
 
 def _strict(schema: Json, path: _Path) -> JsonObject:
@@ -142,44 +147,3 @@ def _types(schema: JsonObject) -> frozenset[str]:
 
 def _required(schema: JsonObject) -> frozenset[str]:
     return frozenset(cast("Iterable[str]", schema.get("required", ())))
-
-
-def _drop(value: Json, schema: Json, root: JsonObject) -> Json:
-    try:
-        schema = follow_ref(schema, root)
-    except LookupError:
-        return value
-    if not isinstance(schema, Mapping):
-        return value
-    branches = schema.get("anyOf", schema.get("oneOf"))
-    if isinstance(branches, Sequence) and not isinstance(branches, str):
-        return _drop_in_branch(value, branches, root)
-    if isinstance(value, Mapping) and isinstance(properties := schema.get("properties"), Mapping):
-        required = _required(schema)
-        return {
-            name: _drop(item, properties.get(name), root)
-            for name, item in value.items()
-            if item is not None or name in required or name not in properties or _accepts(properties[name], None, root)
-        }
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_drop(item, schema.get("items"), root) for item in value]
-    return value
-
-
-def _drop_in_branch(value: Json, branches: Sequence[Json], root: JsonObject) -> Json:
-    for branch in branches:
-        made = _drop(value, branch, root)
-        if _accepts(branch, made, root):
-            return made
-    return value
-
-
-def _accepts(schema: Json, value: Json, root: JsonObject) -> bool:
-    if not isinstance(schema, Mapping):
-        return bool(schema)
-    shared = {key: root[key] for key in ("$schema", "$defs", "definitions") if key in root}
-    try:
-        return SchemaValidator({**shared, **schema}).accepts(value)
-    except DefinitionError:
-        # it refers to a place that this part of the schema doesn't hold
-        return False

@@ -4,30 +4,54 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any, cast
 
 import jsonschema_rs
+from jsonschema_rs import ValidationError
 
 from daeri.errors import DefinitionError
 from daeri.text import Json, JsonObject
 
+from ._absent import drop_absent
 from ._explain import explain
 from ._formats import FORMATS
 from ._problem import SchemaProblem
 from ._tool import Tool
 
-_MAX_ERRORS = 100
+_LARGE = 10_000
+"""Values in a value, counted with all inside; above it only the first error is looked for."""
 
 
 class SchemaValidator:
-    """One compiled schema: draft 2020-12, or the one that `$schema` names; formats are checked."""
+    """One compiled schema: draft 2020-12, or the one that `$schema` names."""
 
-    def __init__(self, schema: JsonObject, *, subject: str = "schema") -> None:
+    def __init__(
+        self,
+        schema: JsonObject,
+        *,
+        subject: str = "schema",
+        formats: bool = True,
+        documents: Mapping[str, Json] | None = None,
+    ) -> None:
+        """Compile a schema.
+
+        Args:
+            schema: The schema.
+            subject: What an error calls it.
+            formats: Check `format`; the standard leaves that open, and takes it for a remark unless asked.
+            documents: Other schemas that this one may refer to, by their addresses; nothing is ever fetched.
+
+        Raises:
+            DefinitionError: the schema can't be used.
+        """
         self._schema = cast("dict[str, Any]", _plain(schema))
         try:
             self._validator = jsonschema_rs.validator_for(
-                self._schema, formats=FORMATS, validate_formats=True, offline=True
+                self._schema,
+                formats=FORMATS,
+                validate_formats=formats,
+                registry=jsonschema_rs.Registry(cast("Any", documents.items())) if documents else None,
+                offline=True,
             )
         except ValueError as error:
             raise _unusable(subject, error) from None
@@ -44,10 +68,31 @@ class SchemaValidator:
             # the validator reads dict and list only; the second try has nothing else in it
             return self._problem_of_foreign(value)
 
-    def _problem(self, value: Json) -> SchemaProblem | None:
+    def normalise(self, arguments: JsonObject) -> JsonObject:
+        """Arguments without the nulls that stand for "not given".
+
+        A null goes where the schema refuses it and the property may be left out; whatever fits stays as it is, and so
+        do arguments of more than 10,000 values. What is decided on, digested, recorded and carried out is the result.
+        """
+        try:
+            if self._validator.is_valid(arguments) or _is_large(arguments):
+                return arguments
+            return cast("JsonObject", drop_absent(arguments, self._errors))
+        except (ValueError, TypeError):
+            # no JSON, or not in plain dicts and lists: `problem` says which
+            return arguments
+
+    def _errors(self, value: Json) -> Sequence[ValidationError]:
         if self._validator.is_valid(value):
-            return None
-        return explain(list(islice(self._validator.iter_errors(value), _MAX_ERRORS)), self._schema)
+            return ()
+        if _is_large(value):
+            # listing all that is wrong with a large value takes seconds
+            return _first_error(self._validator, value)
+        return list(self._validator.iter_errors(value))
+
+    def _problem(self, value: Json) -> SchemaProblem | None:
+        errors = self._errors(value)
+        return explain(errors, self._schema) if errors else None
 
     def _problem_of_foreign(self, value: Json) -> SchemaProblem | None:
         try:
@@ -89,6 +134,27 @@ class ToolValidators:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         return validator
+
+
+def _is_large(value: Json) -> bool:
+    waiting: list[Json] = [value]
+    seen = 0
+    while waiting and seen <= _LARGE:
+        item = waiting.pop()
+        seen += 1
+        if isinstance(item, Mapping):
+            waiting.extend(item.values())
+        elif isinstance(item, Sequence) and not isinstance(item, str):
+            waiting.extend(item)
+    return seen > _LARGE
+
+
+def _first_error(validator: jsonschema_rs.Validator, value: Json) -> Sequence[ValidationError]:
+    try:
+        validator.validate(value)
+    except ValidationError as error:
+        return (error,)
+    return ()
 
 
 def _unusable(subject: str, error: ValueError) -> DefinitionError:

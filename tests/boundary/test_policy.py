@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from daeri.boundary import BuiltInPolicy, Decision, effective_risk
+from daeri.identity import Principal
+from daeri.tools import RISKS, Annotations, Risk, Tool
+
+KIM = Principal(tenant="acme", subject="user:kim", scopes=frozenset({"pay:send"}))
+
+
+def _tool(risk: Risk = "low", *, destructive: bool = False, idempotent: bool = False) -> Tool:
+    marks = Annotations(destructive=destructive, idempotent=idempotent)
+    return Tool(
+        name="pay",
+        description="",
+        input_schema={"type": "object"},
+        risk=risk,
+        annotations=marks,
+        scopes=frozenset({"pay:send"}),
+    )
+
+
+@pytest.mark.parametrize(("risk", "approvals"), [("high", 1), ("critical", 2)])
+def test_a_high_risk_needs_one_approval_and_a_critical_one_needs_two(risk: Risk, approvals: int) -> None:
+    decision = BuiltInPolicy().decide(KIM, _tool(risk), {})
+
+    assert (decision.verdict, decision.approvals_needed, decision.rules) == (
+        "require_approval",
+        approvals,
+        (f"risk.{risk}",),
+    )
+
+
+@pytest.mark.parametrize("risk", ["low", "medium"])
+def test_a_low_or_medium_risk_is_allowed_and_says_by_which_rules(risk: Risk) -> None:
+    decision = BuiltInPolicy().decide(KIM, _tool(risk), {})
+
+    assert decision == Decision(verdict="allow", rules=("scope.held", f"risk.{risk}"), reasons=(), risk=risk)
+
+
+@pytest.mark.parametrize("risk", RISKS)
+def test_destructive_and_not_idempotent_is_at_least_high(risk: Risk) -> None:
+    assert RISKS.index(effective_risk(_tool(risk, destructive=True))) >= RISKS.index("high")
+    assert effective_risk(_tool("critical", destructive=True)) == "critical"
+
+
+@pytest.mark.parametrize("risk", RISKS)
+def test_destructive_and_idempotent_is_not_raised(risk: Risk) -> None:
+    assert effective_risk(_tool(risk, destructive=True, idempotent=True)) == risk
+
+
+def test_a_raised_risk_names_the_rule_that_raised_it() -> None:
+    decision = BuiltInPolicy().decide(KIM, _tool("low", destructive=True), {})
+
+    assert (decision.verdict, decision.rules) == ("require_approval", ("risk.destructive", "risk.high"))
+
+
+@pytest.mark.parametrize("risk", RISKS)
+def test_without_the_scope_no_risk_leads_to_an_approval(risk: Risk) -> None:
+    nobody = Principal(tenant="acme", subject="user:lee")
+
+    assert BuiltInPolicy().decide(nobody, _tool(risk), {}).verdict == "deny"
