@@ -287,8 +287,9 @@ async def measure_all(directory: Path, seconds: float, rounds: int) -> None:
             for name, measured in (("peer", peers[-1]), ("store", stores[-1])):
                 print(json.dumps({"bench": "store", "case": name, **asdict(measured)}))
         peer, store = _median(peers), _median(stores)
+        ratio = store.rows_per_s / peer.rows_per_s
         table.append(
-            f"{callers:>7} {peer.rows_per_s:>12,.0f} {store.rows_per_s:>13,.0f} {store.rows_per_s / peer.rows_per_s:>7.2f}"
+            f"{callers:>7} {peer.rows_per_s:>12,.0f} {store.rows_per_s:>13,.0f} {ratio:>7.2f}"
             f" {store.units_per_s:>13,.0f} {store.units_per_transaction:>13} {store.p50_ms:>9} {store.p99_ms:>9}"
             f" {store.cpu_us_per_unit:>12}"
         )

@@ -209,6 +209,21 @@ async def test_a_python_result_that_breaks_its_return_type_is_a_failed_call(open
     assert (failure.kind, failure.path) == ("contract_violation", "/1")
 
 
+async def test_a_python_result_that_can_not_be_written_as_json_breaks_the_contract(
+    open_door: OpenDoor, ask: Ask
+) -> None:
+    @tool
+    async def ratio() -> float:
+        """Divide by nothing."""
+        return float("nan")
+
+    door = await open_door(ratio)
+
+    failure = await _ended(door, await door.boundary.call(ask("ratio")))
+
+    assert (failure.kind, failure.user_message) == ("contract_violation", None)
+
+
 async def test_lone_surrogates_and_nul_in_a_result_are_replaced(open_door: OpenDoor, ask: Ask) -> None:
     door = await open_door(provider=Fixed(lambda: {"a\ud800": ["b\0"]}, {"type": "object"}))
     request = ask("foreign.get")

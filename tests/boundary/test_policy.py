@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from daeri.boundary import BuiltInPolicy, Decision, effective_risk
+from daeri.boundary import Boundary, BuiltInPolicy, Decision, Verdict, effective_risk
 from daeri.identity import Principal
-from daeri.tools import RISKS, Annotations, Risk, Tool
+from daeri.text import JsonObject
+from daeri.tools import RISKS, Annotations, Risk, Tool, tool
+
+if TYPE_CHECKING:
+    from tests.boundary.conftest import Ask, OpenDoor
 
 KIM = Principal(tenant="acme", subject="user:kim", scopes=frozenset({"pay:send"}))
 
@@ -61,3 +67,58 @@ def test_without_the_scope_no_risk_leads_to_an_approval(risk: Risk) -> None:
     nobody = Principal(tenant="acme", subject="user:lee")
 
     assert BuiltInPolicy().decide(nobody, _tool(risk), {}).verdict == "deny"
+
+
+class Says:
+    """A policy of a company that has one answer for everything."""
+
+    def __init__(self, verdict: Verdict, approvals: int = 0) -> None:
+        self._decision = Decision(
+            verdict=verdict, rules=("company.rule",), reasons=("we say so",), approvals_needed=approvals
+        )
+
+    def decide(self, principal: Principal, tool: Tool, arguments: JsonObject) -> Decision:
+        return self._decision
+
+
+@tool(risk="high")
+async def pay(amount: int) -> str:
+    """Pay."""
+    return "paid"
+
+
+@tool(scopes=["mail:send"])
+async def send(to: str) -> str:
+    """Send."""
+    return "sent"
+
+
+@tool
+async def look() -> str:
+    """Look."""
+    return "seen"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "added", "state", "rules"),
+    [
+        ("pay", {"amount": 1}, Says("allow"), "waiting", ("risk.high",)),
+        ("pay", {"amount": 1}, Says("require_approval", 1), "waiting", ("risk.high",)),
+        ("pay", {"amount": 1}, Says("require_approval", 2), "waiting", ("company.rule",)),
+        ("pay", {"amount": 1}, Says("deny"), "denied", ("company.rule",)),
+        ("send", {"to": "kim"}, Says("allow"), "denied", ("scope.missing",)),
+        ("send", {"to": "kim"}, Says("require_approval", 1), "denied", ("scope.missing",)),
+        ("look", {}, Says("require_approval", 1), "waiting", ("company.rule",)),
+        ("look", {}, Says("deny"), "denied", ("company.rule",)),
+        ("look", {}, Says("allow"), "succeeded", ("scope.held", "risk.low")),
+    ],
+)
+async def test_a_policy_on_top_can_be_stricter_than_the_built_in_one_and_never_looser(
+    open_door: OpenDoor, ask: Ask, name: str, arguments: JsonObject, added: Says, state: str, rules: tuple[str, ...]
+) -> None:
+    door = await open_door(pay, send, look)
+    boundary = Boundary(registry=door.registry, store=door.store, policy=added)
+
+    outcome = await boundary.call(ask(name, arguments))
+
+    assert (outcome.state, outcome.decision and outcome.decision.rules) == (state, rules)

@@ -182,16 +182,20 @@ async def test_even_for_an_unknown_tool_arguments_beyond_every_limit_are_no_cras
 async def test_lone_surrogates_and_nul_in_arguments_are_replaced_before_the_tool_sees_them(
     open_door: OpenDoor, ask: Ask
 ) -> None:
+    seen: list[str] = []
+
     @tool
-    async def echo(text: str) -> str:
-        """Say it again."""
-        return text
+    async def hear(text: str) -> int:
+        """Hear."""
+        seen.append(text)
+        return len(text)
 
-    door = await open_door(echo)
+    door = await open_door(hear)
 
-    outcome = await door.boundary.call(ask("echo", {"text": "a\ud800b\0c"}))
+    await door.boundary.call(ask("hear", {"text": "a\ud800b\0c"}))
 
-    assert outcome.value == "a\ufffdb\ufffdc"
+    assert seen == ["a\ufffdb\ufffdc"]
+    assert json.loads(door.rows("SELECT arguments FROM calls")[0]["arguments"]) == {"text": "a\ufffdb\ufffdc"}
 
 
 async def test_a_missing_scope_is_denied_with_the_scope_named(open_door: OpenDoor, ask: Ask) -> None:

@@ -13,6 +13,7 @@ from daeri.boundary import Decision
 from daeri.cli._exit import ExitCode, exit_code_of
 from daeri.cli._lines import Trail, call_head, call_line, duration, event_line, one_line, printable, summary_line
 from daeri.cli._shapes import json_text
+from daeri.cli._timeline import timeline
 from daeri.engine import (
     Answered,
     BlockCompleted,
@@ -22,9 +23,12 @@ from daeri.engine import (
     ContextTrimmed,
     ModelFailed,
     RunEnded,
+    RunEvent,
     RunResult,
+    RunRow,
     RunWaiting,
     TextDraft,
+    UnknownEvent,
 )
 from daeri.errors import Failure
 from daeri.models import Usage
@@ -136,6 +140,37 @@ def test_calls_without_a_block_are_given_when_the_run_stops() -> None:
     (waiting,) = trail.apply(RunWaiting(state="waiting_approval", approvals=("a1",)))
 
     assert (waiting.state, waiting.approval_id) == ("waiting", "a1")
+
+
+def test_the_timeline_of_a_run_that_broke_off_shows_the_call_that_was_under_way() -> None:
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    row = RunRow(
+        run_id="r",
+        tenant="t",
+        subject="os:kim",
+        agent="a",
+        model="planner",
+        goal="pay\x1b[2J",
+        state="running",
+        created_at=now,
+    )
+    bodies = (
+        CallEvent(call_id="1", tool="pay", state="requested", arguments={"amount": 3}, decision=ALLOW),
+        CallEvent(call_id="1", tool="pay", state="started"),
+        UnknownEvent(name="thought.shared", data={}),
+    )
+    events = [RunEvent(run_id="r", at=now, seq=seq, body=body) for seq, body in enumerate(bodies, 1)]
+
+    lines = timeline(row, events, replace(RESULT, status="running", calls=()), "en")
+
+    assert "Goal: pay\N{REPLACEMENT CHARACTER}[2J" in lines
+    assert "(thought.shared: an event of another release)" in lines
+    assert lines[-5:-2] == [
+        "  pay(3) → allow → started",
+        '    arguments: {"amount": 3}',
+        "    decision: risk low, rules scope.held",
+    ]
+    assert lines[-1].startswith("running · ")
 
 
 def test_events_that_concern_no_call_have_a_line_when_a_person_should_know() -> None:

@@ -210,6 +210,19 @@ class Lab:
     async def happens(self, event: asyncio.Event) -> None:
         await self.soon(event.wait())
 
+    async def until(self, run: Run, name: str) -> None:
+        """Follow a run up to its first event of this name."""
+        async with asyncio.timeout(WATCHDOG_S), aclosing(run.events()) as events:
+            async for event in events:
+                if event.name == name:
+                    return
+        raise AssertionError(f"the run is over and had no {name}")
+
+    async def let_others_go_on(self) -> None:
+        """Give every task that is ready several turns of the loop."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+
     def tasks(self) -> set[asyncio.Task[Any]]:
         """Tasks that came up since the test began, those of the test runner left out."""
         fresh = asyncio.all_tasks() - self._before

@@ -11,11 +11,11 @@ from daeri.models import TextDelta
 from daeri.tools import tool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Sequence
 
     from tests.engine.conftest import Lab
 
-    from daeri.engine import Run, RunEvent, RunResult
+    from daeri.engine import Run, RunResult
 
 DONE = {"succeeded", "failed", "denied", "cancelled", "unknown"}
 
@@ -135,8 +135,7 @@ async def test_each_call_of_a_cancelled_turn_gets_an_end_of_its_own(lab: Lab) ->
 
     asked = lab.calls(lab.call("look"), lab.call("act"), lab.call("done"))
     run = await lab.start(lab.Model(asked), look, act, done)
-    ends = [event.name async for event in _until(run, "call.succeeded")]
-    assert ends[-1] == "call.succeeded"
+    await lab.until(run, "call.succeeded")
     await lab.soon(begun.wait())
     result = await lab.cancel(run)
     assert {call.tool: call.state for call in result.calls} == {
@@ -145,13 +144,6 @@ async def test_each_call_of_a_cancelled_turn_gets_an_end_of_its_own(lab: Lab) ->
         "done": "succeeded",
     }
     await check_cancelled(lab, run, result)
-
-
-async def _until(run: Run, name: str) -> AsyncGenerator[RunEvent]:
-    async for event in run.events():
-        yield event
-        if event.name == name:
-            return
 
 
 @pytest.mark.parametrize("event", ["model.replied", "call.started", "call.succeeded", "block.completed"])
@@ -177,7 +169,7 @@ async def test_cancelling_while_an_event_is_being_written_keeps_journal_and_run_
     run = await lab.start(lab.Model(lab.calls(lab.call("look")), lab.says("seen")), look)
     await lab.happens(writing)
     stopping = asyncio.create_task(run.cancel())
-    await asyncio.sleep(0)
+    await lab.let_others_go_on()
     go_on.set()
     result = await lab.soon(stopping)
     assert ran == ([] if event in ("model.replied", "call.started") else ["look"])
@@ -198,7 +190,7 @@ async def test_a_run_whose_end_is_being_written_stays_as_it_ended(lab: Lab, when
     run = await lab.start(lab.Model(lab.says("Hello!")))
     await lab.happens(writing)
     stopping = asyncio.create_task(run.cancel())
-    await asyncio.sleep(0)
+    await lab.let_others_go_on()
     go_on.set()
     result = await lab.soon(stopping)
     assert (result.status, result.answer) == ("succeeded", "Hello!")
@@ -231,7 +223,7 @@ async def test_a_start_that_is_cancelled_leaves_no_run_that_nobody_drives(lab: L
     )
     await lab.happens(writing)
     starting.cancel()
-    await asyncio.sleep(0)
+    await lab.let_others_go_on()
     go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await lab.soon(starting)
@@ -261,7 +253,7 @@ async def test_a_second_cancel_while_the_end_is_being_written_changes_nothing(la
     first = asyncio.create_task(run.cancel())
     await lab.happens(writing)
     second = asyncio.create_task(run.cancel())
-    await asyncio.sleep(0)
+    await lab.let_others_go_on()
     go_on.set()
     assert await lab.soon(first) == await lab.soon(second)
     del first, second
@@ -287,7 +279,7 @@ async def test_a_second_cancel_while_a_tool_cleans_up_changes_nothing(lab: Lab) 
     first = asyncio.create_task(run.cancel())
     await lab.happens(cleaning)
     second = asyncio.create_task(run.cancel())
-    await asyncio.sleep(0)
+    await lab.let_others_go_on()
     go_on.set()
     assert await lab.soon(first) == await lab.soon(second)
     del first, second
@@ -304,7 +296,7 @@ async def test_cancelling_a_run_that_is_over_leaves_it_as_it_is(lab: Lab) -> Non
 async def test_cancelling_during_the_wait_for_the_next_attempt_ends_at_once(lab: Lab) -> None:
     model = lab.Model(lab.fails("rate_limit", retry_after_s=100))
     run = await lab.start(model)
-    assert [event.name async for event in _until(run, "model.failed")][-1] == "model.failed"
+    await lab.until(run, "model.failed")
     result = await lab.cancel(run)
     await check_cancelled(lab, run, result)
 

@@ -11,7 +11,37 @@ from daeri.models import TextDelta
 from daeri.tools import FunctionTool, tool
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.engine.conftest import Lab
+
+
+AN_HOUR = Limits(max_seconds=3600)
+
+
+class Clock:
+    """The time limit of a run, reached when the test says so."""
+
+    def __init__(self) -> None:
+        self._limit: asyncio.Timeout | None = None
+        self._timeout = asyncio.timeout
+
+    def timeout(self, delay: float | None) -> asyncio.Timeout:
+        made = self._timeout(delay)
+        if delay == AN_HOUR.max_seconds:
+            self._limit = made
+        return made
+
+    def strike(self) -> None:
+        assert self._limit is not None
+        self._limit.reschedule(asyncio.get_running_loop().time())
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(asyncio, "timeout", clock.timeout)
+    return clock
 
 
 class Desk:
@@ -69,47 +99,92 @@ async def test_an_answer_in_the_last_step_counts(lab: Lab, desk: Desk) -> None:
     assert result.status == "succeeded"
 
 
-async def test_the_time_limit_stops_a_hanging_tool(lab: Lab) -> None:
-    stopped = asyncio.Event()
+async def test_the_time_limit_stops_a_hanging_tool(lab: Lab, clock: Clock) -> None:
+    begun, stopped = asyncio.Event(), asyncio.Event()
 
     @tool(read_only=True)
     async def hang() -> str:
         """Never comes back."""
+        begun.set()
         try:
             await asyncio.Event().wait()
         finally:
             stopped.set()
         return "never"
 
-    result = await lab.run(lab.Model(lab.calls(lab.call("hang"))), hang, limits=Limits(max_seconds=0.05))
+    run = await lab.start(lab.Model(lab.calls(lab.call("hang"))), hang, limits=AN_HOUR)
+    await lab.happens(begun)
+    clock.strike()
+    result = await lab.result(run)
     assert (result.status, result.reason) == ("failed", "max_seconds")
-    assert result.answer.startswith("I stopped after 0.05 seconds")
+    assert result.answer.startswith("I stopped after 3600 seconds")
     assert [call.state for call in result.calls] == ["cancelled"]
     assert stopped.is_set()
     assert await lab.refolded(result.run_id) == result
 
 
-async def test_the_time_limit_stops_a_hanging_model(lab: Lab) -> None:
-    model = lab.Model(lab.hangs(TextDelta(text="Well"), reached=asyncio.Event()))
-    result = await lab.run(model, limits=Limits(max_seconds=0.05))
+async def test_the_time_limit_stops_a_hanging_model(lab: Lab, clock: Clock) -> None:
+    reached = asyncio.Event()
+    model = lab.Model(lab.hangs(TextDelta(text="Well"), reached=reached))
+    run = await lab.start(model, limits=AN_HOUR)
+    await lab.happens(reached)
+    clock.strike()
+    result = await lab.result(run)
     assert (result.status, result.reason, model.streaming) == ("failed", "max_seconds", 0)
+    assert result.usage.estimated
 
 
-async def test_the_time_limit_also_covers_the_wait_for_the_next_attempt(lab: Lab) -> None:
+async def test_the_time_limit_tells_what_was_found_even_in_an_unfinished_turn(lab: Lab, clock: Clock) -> None:
+    @tool(read_only=True)
+    def find() -> str:
+        """Comes back."""
+        return "the key is under the mat"
+
+    @tool(read_only=True)
+    async def hang() -> str:
+        """Never comes back."""
+        await asyncio.Event().wait()
+        return "never"
+
+    asked = lab.calls(lab.call("find"), lab.call("hang"))
+    run = await lab.start(lab.Model(asked), find, hang, limits=AN_HOUR)
+    await lab.until(run, "call.succeeded")
+    clock.strike()
+    result = await lab.result(run)
+    assert result.answer.endswith("- find: the key is under the mat")
+
+
+async def test_the_time_limit_also_covers_the_wait_for_the_next_attempt(lab: Lab, clock: Clock) -> None:
     model = lab.Model(lab.fails("rate_limit", retry_after_s=100))
-    result = await lab.run(model, limits=Limits(max_seconds=0.05))
+    run = await lab.start(model, limits=AN_HOUR)
+    await lab.until(run, "model.failed")
+    clock.strike()
+    result = await lab.result(run)
     assert (result.reason, len(model.requests)) == ("max_seconds", 1)
 
 
-async def test_the_time_limit_reached_while_an_event_is_being_written_loses_nothing(lab: Lab) -> None:
-    async def slow(number: int, names: object) -> None:
-        if names == ["model.replied"]:
-            await asyncio.sleep(0.2)  # past the limit: only this write may do that to the clock
+async def test_the_time_limit_reached_while_an_event_is_being_written_loses_nothing(lab: Lab, clock: Clock) -> None:
+    async def slow(number: int, names: Sequence[str]) -> None:
+        if "model.replied" in names:
+            clock.strike()
+            await lab.let_others_go_on()
 
     lab.hooked.after = slow
-    result = await lab.run(lab.Model(lab.says("Too late.")), limits=Limits(max_seconds=0.1))
+    result = await lab.run(lab.Model(lab.says("Too late.")), limits=AN_HOUR)
     assert (result.status, result.reason, result.steps) == ("failed", "max_seconds", 1)
     assert await lab.refolded(result.run_id) == result
+
+
+async def test_the_time_limit_reached_while_the_end_is_being_written_comes_too_late(lab: Lab, clock: Clock) -> None:
+    async def slow(number: int, names: Sequence[str]) -> None:
+        if "run.ended" in names:
+            clock.strike()
+            await lab.let_others_go_on()
+
+    lab.hooked.after = slow
+    result = await lab.run(lab.Model(lab.says("Just in time.")), limits=AN_HOUR)
+    assert (result.status, result.answer) == ("succeeded", "Just in time.")
+    assert (await lab.names(result.run_id)).count("run.ended") == 1
 
 
 async def test_the_token_limit_ends_the_run_before_the_next_turn(lab: Lab, desk: Desk) -> None:

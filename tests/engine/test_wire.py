@@ -58,17 +58,18 @@ async def model(provider: FakeProvider) -> AsyncGenerator[Model]:
 def unanswered(body: dict[str, object]) -> list[str]:
     """Calls without their result, and results without their call, in a request as it was sent."""
     odd: list[str] = []
-    open_calls: list[str] = []
-    for message in cast("list[dict[str, Any]]", body["messages"]):
+    waiting: list[str] = []
+    for message in messages_of(body):
         if message["role"] == "tool":
-            if message["tool_call_id"] in open_calls:
-                open_calls.remove(message["tool_call_id"])
-            else:
-                odd.append(message["tool_call_id"])
-            continue
-        odd += open_calls
-        open_calls = [call["id"] for call in message.get("tool_calls") or []]
-    return odd + open_calls
+            (waiting.remove if message["tool_call_id"] in waiting else odd.append)(message["tool_call_id"])
+        else:
+            odd += waiting
+            waiting = [call["id"] for call in message.get("tool_calls", ())]
+    return odd + waiting
+
+
+def messages_of(body: dict[str, object]) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", body["messages"])
 
 
 async def test_no_request_ever_holds_a_call_without_its_result_however_much_is_trimmed(
@@ -86,7 +87,7 @@ async def test_no_request_ever_holds_a_call_without_its_result_however_much_is_t
     assert (result.status, result.answer) == ("succeeded", "Written.")
     assert len(provider.seen) == 7
     assert [unanswered(seen.body) for seen in provider.seen] == [[]] * 7
-    shown = [sum(message["role"] == "tool" for message in cast("Any", seen.body["messages"])) for seen in provider.seen]
+    shown = [sum(message["role"] == "tool" for message in messages_of(seen.body)) for seen in provider.seen]
     assert shown == [0, 2, 3, 3, 2, 4, 4]
 
 
@@ -97,8 +98,11 @@ async def test_calls_that_a_provider_gives_one_id_all_run_and_all_get_their_resu
     provider.will(provider.Reply(calls=calls), provider.Reply(text="abc"))
     result = await lab.run(model, note)
     assert [call.shown for call in result.calls] == ["a", "b", "c"]
-    messages = cast("list[dict[str, Any]]", provider.seen[1].body["messages"])
-    assert [message["content"] for message in messages if message["role"] == "tool"] == ["a", "b", "c"]
+    assert [message["content"] for message in messages_of(provider.seen[1].body) if message["role"] == "tool"] == [
+        "a",
+        "b",
+        "c",
+    ]
 
 
 async def test_cancelling_a_run_hangs_up_on_the_provider(lab: Lab, provider: FakeProvider, model: Model) -> None:

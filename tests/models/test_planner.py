@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import jsonschema_rs
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -143,8 +144,54 @@ async def test_results_that_were_cut_or_carry_a_remark_are_still_read() -> None:
 
 
 async def test_call_ids_are_new_in_every_turn() -> None:
-    failed = block("facts.get", {"key": "a"}, "did you mean: b?", failed=True)
-    assert (await reply_to(ask("Look up a", LOOKUP, blocks=(failed,)))).calls[0].id == "planner_2"
+    failed = block("facts.get", {"key": "price"}, "did you mean: unit price?", failed=True)
+    assert (await reply_to(ask("Look up price", LOOKUP, blocks=(failed,)))).calls[0].id == "planner_2"
+
+
+async def test_a_suggestion_about_something_else_is_not_followed() -> None:
+    failed = block("facts.get", {"key": "capital of France"}, "no such key; did you mean: VAT rate?", failed=True)
+    reply = await reply_to(ask("Look up the capital of France", LOOKUP, blocks=(failed,)))
+    assert not reply.calls
+    assert "VAT rate" in reply.text
+
+
+async def test_several_things_are_looked_up_in_one_turn() -> None:
+    reply = await reply_to(ask("단가와 배송비를 확인해 줘", LOOKUP))
+    assert [json.loads(call.arguments) for call in reply.calls] == [{"key": "단가"}, {"key": "배송비"}]
+
+
+async def test_a_question_that_no_tool_is_described_for_is_looked_up_where_anything_can_be() -> None:
+    search = tool("notes.search", "Search the notes.", ["query"], query={"type": "string"})
+    first = await reply_to(ask("What is the capital of France?", LOOKUP, search))
+    assert [(call.name, json.loads(call.arguments)) for call in first.calls] == [
+        ("facts.get", {"key": "capital of France"})
+    ]
+    failed = block("facts.get", {"key": "capital of France"}, "no such key", failed=True)
+    second = await reply_to(ask("What is the capital of France?", LOOKUP, search, blocks=(failed,)))
+    assert [call.name for call in second.calls] == ["notes.search"]
+    found = block("notes.search", {"query": "capital of France"}, '{"passages": []}', id="planner_2")
+    last = await reply_to(ask("What is the capital of France?", LOOKUP, search, blocks=(failed, found)))
+    assert "nothing was found" in last.text
+    assert "offline planner, not a language model" in last.text
+
+
+@pytest.mark.parametrize(
+    ("goal", "expression"),
+    [
+        ("1,200원짜리 3개와 500원짜리 2개의 합계는?", "1200*3+500*2"),
+        ("100달러의 15%는 얼마야?", "100*15/100"),
+        ("Calculate the sum of 3, 4 and 5", "3+4+5"),
+        ("Divide 90 by 4", "90/4"),
+        ("원가 40달러에서 할인 5달러를 빼면 얼마인지 계산해 줘", "40-5"),
+    ],
+)
+async def test_arithmetic_in_words_becomes_an_expression(goal: str, expression: str) -> None:
+    (call,) = (await reply_to(ask(goal, CALCULATOR))).calls
+    assert json.loads(call.arguments) == {"expression": expression}
+
+
+async def test_numbers_that_do_not_make_a_sum_are_not_reckoned_with() -> None:
+    assert not (await reply_to(ask("12개를 10% 할인해서 계산해 줘", CALCULATOR))).calls
 
 
 NAMES = st.sampled_from(
@@ -188,9 +235,9 @@ SCHEMAS: st.SearchStrategy[dict[str, Any]] = st.one_of(
 )
 # fmt: off
 WORDS = st.sampled_from([
-    "find", "search", "count", "delete", "red", "blue", "서울", "7", "3.5", "12,000원", "$24", '"quoted text"', "a.txt",
-    "ORD-12", "2026-08-30", "jane@example.com", "E1042", "the", "of", "and", "조회해서", "계산해", "주세요", "찾아", "total",
-    ":", "단가를", "10%", "flag", "kind", "city", "-", "*", "(", "not", "from", "to", "관련",
+    "find", "search", "count", "delete", "red", "blue", "서울", "7", "3.5", "12,000원", "$24", '"quoted text"',
+    "a.txt", "ORD-12", "2026-08-30", "jane@example.com", "E1042", "the", "of", "and", "조회해서", "계산해", "주세요", "찾아",
+    "total", ":", "단가를", "10%", "flag", "kind", "city", "-", "*", "(", "not", "from", "to", "관련",
 ])
 # fmt: on
 GOALS = st.one_of(st.lists(WORDS, max_size=12).map(" ".join), st.text(max_size=60))

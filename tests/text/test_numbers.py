@@ -115,7 +115,8 @@ def test_a_number_is_written_as_people_write_it(value: str, unit: str, korean: s
 
 
 @given(
-    value=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30),
+    value=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30, places=30)
+    | st.integers(-(10**80), 10**80).map(Decimal),
     unit=st.sampled_from(UNITS),
     locale=st.sampled_from(["ko", "en"]),
 )

@@ -4,8 +4,10 @@ from ._boundary import APPROVAL_TTL, Boundary
 from ._passage import Observer
 from ._policy import BuiltInPolicy, Policy, effective_risk
 from ._records import (
+    ApprovalChange,
     ApprovalRecord,
     ApprovalState,
+    ApprovalStore,
     AuditEvent,
     CallChange,
     CallOutcome,
@@ -16,16 +18,24 @@ from ._records import (
     Decision,
     JournalEntry,
     Origin,
+    OutboxChange,
+    OutboxMessage,
+    OutboxStore,
     Record,
+    StoredApproval,
     StoredCall,
+    StoredMessage,
     Verdict,
+    Vote,
 )
 from ._writing import principal_json
 
 __all__ = [
     "APPROVAL_TTL",
+    "ApprovalChange",
     "ApprovalRecord",
     "ApprovalState",
+    "ApprovalStore",
     "AuditEvent",
     "Boundary",
     "BuiltInPolicy",
@@ -39,10 +49,16 @@ __all__ = [
     "JournalEntry",
     "Observer",
     "Origin",
+    "OutboxChange",
+    "OutboxMessage",
+    "OutboxStore",
     "Policy",
     "Record",
+    "StoredApproval",
     "StoredCall",
+    "StoredMessage",
     "Verdict",
+    "Vote",
     "effective_risk",
     "principal_json",
 ]

@@ -13,7 +13,7 @@ from daeri.tools import Tool, ToolRegistry
 
 from ._gateway import Gateway
 from ._passage import Means, Observer, Passage
-from ._policy import BuiltInPolicy, Policy
+from ._policy import BuiltInPolicy, Policy, PolicyOnTop
 from ._records import CallOutcome, CallRequest, CallStore
 
 APPROVAL_TTL = timedelta(days=7)
@@ -21,7 +21,10 @@ _LAST_WRITES_LIMIT_S = 10.0
 
 
 class Boundary:
-    """Resolve, validate, decide, record, carry out, check, record: then answer."""
+    """Resolve, validate, decide, record, carry out, check, record: then answer.
+
+    A `policy` comes on top of the built-in one and can only be stricter.
+    """
 
     def __init__(
         self,
@@ -35,7 +38,7 @@ class Boundary:
         self._means = Means(
             registry=registry,
             store=store,
-            policy=policy or BuiltInPolicy(),
+            policy=BuiltInPolicy() if policy is None else PolicyOnTop(policy),
             gateway=Gateway(),
             approval_ttl=approval_ttl,
             clock=clock,

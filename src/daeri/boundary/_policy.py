@@ -8,8 +8,10 @@ from daeri.identity import Principal, missing_scopes
 from daeri.text import JsonObject
 from daeri.tools import RISKS, Risk, Tool
 
-from ._records import Decision
+from ._records import Decision, Verdict
 
+_VERDICTS: tuple[Verdict, ...] = ("allow", "require_approval", "deny")
+"""From the mildest to the strictest."""
 _APPROVALS: dict[Risk, int] = {"low": 0, "medium": 0, "high": 1, "critical": 2}
 
 
@@ -42,6 +44,23 @@ class BuiltInPolicy:
                 verdict="require_approval", rules=tuple(rules), reasons=(reason,), approvals_needed=needed, risk=risk
             )
         return Decision(verdict="allow", rules=("scope.held", f"risk.{risk}"), reasons=(), risk=risk)
+
+
+class PolicyOnTop:
+    """The built-in policy and one more: the stricter decision holds."""
+
+    def __init__(self, added: Policy) -> None:
+        self._built_in = BuiltInPolicy()
+        self._added = added
+
+    def decide(self, principal: Principal, tool: Tool, arguments: JsonObject) -> Decision:
+        """Ask both; when they are equally strict, the built-in one speaks."""
+        floor = self._built_in.decide(principal, tool, arguments)
+        return max(floor, self._added.decide(principal, tool, arguments), key=_strictness)
+
+
+def _strictness(decision: Decision) -> tuple[int, int]:
+    return _VERDICTS.index(decision.verdict), decision.approvals_needed
 
 
 def effective_risk(tool: Tool) -> Risk:

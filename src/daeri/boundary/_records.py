@@ -138,6 +138,78 @@ class ApprovalRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Vote:
+    """What one person decided about a request."""
+
+    approver: str
+    verdict: Literal["approve", "reject"]
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApprovalChange:
+    """A later state of a request, with the vote that led to it.
+
+    Writing it fails with `ConflictError` unless the row still has `version`; it raises the version by one.
+    """
+
+    approval_id: str
+    tenant: str
+    version: int
+    state: ApprovalState
+    at: datetime
+    vote: Vote | None = None
+    detail: str = ""
+    """Why, for `withdrawn` and `void`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredApproval:
+    """A request as it stands in the record."""
+
+    record: ApprovalRecord
+    state: ApprovalState
+    version: int
+    votes: tuple[Vote, ...]
+    detail: str
+    closed_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutboxMessage:
+    """Something to tell another system, kept in the transaction of what it tells; delivered at least once."""
+
+    message_id: str
+    tenant: str
+    kind: str
+    payload: JsonObject
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutboxChange:
+    """What became of an attempt to deliver a message."""
+
+    message_id: str
+    state: Literal["pending", "delivered", "dead"]
+    attempts: int
+    next_at: datetime
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredMessage:
+    """A message as it stands in the outbox."""
+
+    message: OutboxMessage
+    state: Literal["pending", "delivered", "dead"]
+    attempts: int
+    next_at: datetime
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AuditEvent:
     """One security-relevant fact; the store adds its place in the hash chain."""
 
@@ -163,7 +235,9 @@ class JournalEntry:
     data: JsonObject
 
 
-Record: TypeAlias = CallRecord | CallChange | ApprovalRecord | AuditEvent | JournalEntry
+Record: TypeAlias = (
+    CallRecord | CallChange | ApprovalRecord | ApprovalChange | OutboxMessage | OutboxChange | AuditEvent | JournalEntry
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -203,4 +277,38 @@ class CallStore(Protocol):
         Raises:
             NotFoundError: no such call, or it has no result.
         """
+        ...
+
+    async def find_keyed_call(self, tenant: str, subject: str, idempotency_key: str) -> StoredCall | None:
+        """The call that `subject` made with this idempotency key, if any."""
+        ...
+
+    async def pending_approval(self, tenant: str, digest: str) -> StoredApproval | None:
+        """The pending request with this digest that was made outside runs, if any."""
+        ...
+
+
+class ApprovalStore(CallStore, Protocol):
+    """Where requests for approval are read."""
+
+    async def find_approval(self, tenant: str, approval_id: str) -> StoredApproval | None:
+        """The request with this id, or whose id begins so if that is only one."""
+        ...
+
+    async def approvals(
+        self, tenant: str, *, state: ApprovalState | None = None, limit: int = 50, before: str | None = None
+    ) -> Sequence[StoredApproval]:
+        """Requests of a tenant, newest first; `before` is the id that the last page ended with."""
+        ...
+
+    async def expired_approvals(self, now: datetime, limit: int = 100) -> Sequence[StoredApproval]:
+        """Requests of all tenants that are pending or approved although their time is over."""
+        ...
+
+
+class OutboxStore(CallStore, Protocol):
+    """Where messages to other systems wait."""
+
+    async def due_messages(self, now: datetime, limit: int = 100) -> Sequence[StoredMessage]:
+        """Messages of all tenants that are to be delivered now, oldest first."""
         ...

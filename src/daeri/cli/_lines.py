@@ -123,8 +123,14 @@ class Trail:
 
     @property
     def running(self) -> list[CallSummary]:
-        """Calls under way, in the order in which they were requested."""
-        return [call for call_id in self._open if (call := self._calls[call_id]).state in ("requested", "started")]
+        """Calls under way, in the order in which they were requested; may be asked for from another thread."""
+        return [
+            call for call_id in list(self._open) if (call := self._calls[call_id]).state in ("requested", "started")
+        ]
+
+    def rest(self) -> list[CallSummary]:
+        """The calls that are not finished when the events end, as in a run whose process died."""
+        return self._close(list(self._open))
 
     def apply(self, body: RunEventBody) -> list[CallSummary]:
         """Take an event in; the calls that are finished by it, in call order."""
@@ -145,7 +151,7 @@ class Trail:
                         self._calls[answer.call_id] = replace(known, shown=answer.content)
                 return self._close([answer.call_id for answer in body.answers])
             case RunWaiting() | RunEnded():
-                return self._close(list(self._open))
+                return self.rest()
             case _:
                 pass
         return []

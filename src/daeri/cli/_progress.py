@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _DRAFT_LINES = 8
+_DRAFT_CHARS = 4_000
 
 
 class Progress(Protocol):
@@ -106,7 +107,7 @@ class LiveProgress:
         ]
         doing = "; ".join(running) or message("cli.progress.thinking", self._locale)
         self._spinner.update(text=Text(doing))
-        draft = printable(self._draft).splitlines()[-_DRAFT_LINES:]
+        draft = printable(self._draft[-_DRAFT_CHARS:]).splitlines()[-_DRAFT_LINES:]
         return Group(*(Text(line, style="dim") for line in draft), self._spinner)
 
     def _running_line(self, call_id: str, head: str) -> str:

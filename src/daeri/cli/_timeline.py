@@ -27,9 +27,10 @@ def timeline(row: RunRow, events: Sequence[RunEvent], result: RunResult, locale:
     trail = Trail()
     lines = _heading(row, locale)
     for event in events:
-        for line in _lines_of(event, trail, locale):
-            lines += printable(line).splitlines() or [""]
-    return [*lines, "", summary_line(result, locale)]
+        lines += _lines_of(event, trail, locale)
+    for call in trail.rest():
+        lines += _call_lines(call, locale)
+    return [printable(line) for line in [*lines, "", summary_line(result, locale)]]
 
 
 def _heading(row: RunRow, locale: Locale) -> list[str]:

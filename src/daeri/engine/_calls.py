@@ -62,6 +62,7 @@ class CallTurn:
         self._boundary = boundary
         self._recorder = recorder
         self._caller = caller
+        self._own: dict[str, Answered] = {}
 
     async def make(self, step: int, reply: ModelReply) -> TurnOutcome:
         """Make all calls; the block is complete unless a call waits or its outcome is unknown.
@@ -76,7 +77,7 @@ class CallTurn:
             async with asyncio.TaskGroup() as group:
                 for item in planned:
                     if item.of is None:
-                        tasks[item.call_id] = group.create_task(self._through_the_door(item, cut_off))
+                        tasks[item.call_id] = group.create_task(self._carried(item, cut_off))
         except BaseExceptionGroup as failures:
             raise failures.exceptions[0] from failures
         return await self._settle(step, planned, {call_id: task.result() for call_id, task in tasks.items()})
@@ -107,6 +108,15 @@ class CallTurn:
         if earlier is not None and not progress.effects_since(earlier.call_id, self._caller.read_only):
             return _Planned(call_id=call_id, call=call, of=earlier.call_id)
         return None
+
+    def shown(self, call_id: str) -> str:
+        """What the model is or would be shown for a call that ended, its block complete or not."""
+        return self._own[call_id].content if call_id in self._own else ""
+
+    async def _carried(self, item: _Planned, cut_off: bool) -> CallOutcome:
+        outcome = await self._through_the_door(item, cut_off)
+        self._own[item.call_id] = answer_for(outcome, self._caller.max_output_chars)
+        return outcome
 
     async def _through_the_door(self, item: _Planned, cut_off: bool) -> CallOutcome:
         arguments = _read_arguments(item.call, cut_off=cut_off)
@@ -144,22 +154,19 @@ class CallTurn:
             if repeats:
                 await self._recorder.write(*repeats)
             return TurnOutcome(approvals=approvals, unknown=unknown)
-        answers = self._answers(planned, outcomes)
+        answers = self._answers(planned)
         await self._recorder.write(*repeats, BlockCompleted(step=step, answers=answers))
         return TurnOutcome()
 
-    def _answers(self, planned: Sequence[_Planned], outcomes: Mapping[str, CallOutcome]) -> tuple[Answered, ...]:
-        own = {call_id: answer_for(outcome, self._caller.max_output_chars) for call_id, outcome in outcomes.items()}
-        answers: list[Answered] = []
-        for item in planned:
-            if item.of is None:
-                answers.append(own[item.call_id])
-            else:
-                original = own.get(item.of) or self._recorded_answer(item.of)
-                answers.append(repeated_answer(item.call_id, original))
-        return tuple(answers)
+    def _answers(self, planned: Sequence[_Planned]) -> tuple[Answered, ...]:
+        return tuple(
+            self._own[item.call_id] if item.of is None else repeated_answer(item.call_id, self._answer_of(item.of))
+            for item in planned
+        )
 
-    def _recorded_answer(self, call_id: str) -> Answered:
+    def _answer_of(self, call_id: str) -> Answered:
+        if call_id in self._own:
+            return self._own[call_id]
         known = self._recorder.progress.calls[call_id]
         return Answered(call_id=call_id, content=known.shown, failed=known.state != "succeeded")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from daeri.boundary import Boundary
@@ -158,7 +158,11 @@ class Loop:
         return None
 
     async def _stop(self, reason: EndReason, **values: object) -> None:
-        text = stopped(reason, self._progress.calls.values(), self._task.locale, **values)
+        # the calls of an unfinished turn have no block yet from which to tell what they found
+        calls = [
+            replace(call, shown=call.shown or self._calls.shown(call.call_id)) for call in self._progress.calls.values()
+        ]
+        text = stopped(reason, calls, self._task.locale, **values)
         await self._end("failed", reason, text=text, kind="limit")
 
     async def _give_up(self, error: ModelError) -> None:

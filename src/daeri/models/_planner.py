@@ -12,13 +12,15 @@ from itertools import count
 from daeri.text import JsonObject, detect_locale
 
 from ._planner_answer import about_itself, answer, failure, missing, not_understood
-from ._planner_arguments import fill, looks_up
+from ._planner_arguments import fill
 from ._planner_facts import Fact, facts_of
 from ._planner_plan import Plan, Step, make_plan
-from ._planner_words import is_small_talk
+from ._planner_schema import looks_up
+from ._planner_words import akin, content_words, is_small_talk
 from ._port import ModelCall, ModelEvent, ModelReply, ModelRequest, TextDelta, ToolSpec
 
 _MODEL = "daeri offline planner"
+_CLOSE = 0.6
 _LONGEST_GOAL = 4000
 """Characters of a goal that are read; the planner understands sentences, not documents."""
 
@@ -50,29 +52,31 @@ def _turn(request: ModelRequest) -> ModelReply:
     facts = facts_of(request)
     if not facts and is_small_talk(goal):
         return _say(about_itself(request.tools, locale))
-    newest = facts[-len(request.blocks[-1].answers) :] if request.blocks else []
+    newest = facts[len(facts) - len(request.blocks[-1].answers) :] if request.blocks else []
     if failed := next((fact for fact in newest if fact.failed), None):
         return _after_failure(request, facts, failed, goal)
     plan = make_plan(goal, request.tools)
     step = _next_step(plan, facts)
     if step is not None:
         filled = fill(step.tool, step.text, facts)
-        if filled.missing:
+        if not filled.calls:
             return _say(missing(step.tool, filled.missing, facts, locale))
-        return _call(step.tool, filled.argument_sets(), request)
+        return _call(step.tool, filled.calls, request)
     if not facts:
         return _say(not_understood(request.tools, locale))
-    return _say(answer(facts, newest, _unit(plan, facts), locale, uncalculated=plan.uncalculated))
+    return _say(answer(facts, newest or facts[-1:], _unit(plan, facts), plan, locale))
 
 
 def _next_step(plan: Plan, facts: Sequence[Fact]) -> Step | None:
-    """The first step whose tool has not answered yet."""
-    done = Counter(fact.tool for fact in facts if not fact.failed)
-    for step in plan.steps:
-        if not done[step.tool.name]:
-            return step
-        done[step.tool.name] -= 1
-    return None
+    """The first step that has no answer yet; what another tool found in its place counts as one."""
+    planned = {step.tool.name for step in plan.steps}
+    done, stood_in_for = Counter[str](), ""
+    for fact in facts:
+        if fact.failed:
+            stood_in_for = fact.tool
+        else:
+            done[fact.tool if fact.tool in planned else stood_in_for] += 1
+    return next((step for step in plan.steps if not done[step.tool.name]), None)
 
 
 def _unit(plan: Plan, facts: Sequence[Fact]) -> str | None:
@@ -89,8 +93,8 @@ def _after_failure(request: ModelRequest, facts: Sequence[Fact], failed: Fact, g
             return _call(tool, [other], request)
         if tool is not None and looks_up(tool) and (search := _another_place(request.tools, facts)):
             filled = fill(search, goal, facts)
-            if not filled.missing:
-                return _call(search, filled.argument_sets(), request)
+            if filled.calls:
+                return _call(search, filled.calls, request)
     return _say(failure(failed, facts, request.locale))
 
 
@@ -101,15 +105,24 @@ def _another_place(tools: Sequence[ToolSpec], facts: Sequence[Fact]) -> ToolSpec
 
 
 def _corrected(failed: Fact, goal: str) -> JsonObject | None:
-    """The same arguments with the one wrong string replaced by the closest suggestion in the goal's language."""
-    suggestions = [name for name in failed.alternatives() if name]
+    """The same arguments with the one wrong string replaced by the suggestion closest to it, if one is close at all."""
     wrong = [(name, value) for name, value in failed.arguments.items() if isinstance(value, str)]
-    if not suggestions or len(wrong) != 1:
+    if len(wrong) != 1:
         return None
     name, value = wrong[0]
+    suggestions = [one for one in failed.alternatives() if one and _close(one, value)]
+    if not suggestions:
+        return None
     spoken = [one for one in suggestions if detect_locale(one) == detect_locale(goal)] or suggestions
     best = max(spoken, key=lambda one: difflib.SequenceMatcher(None, one.lower(), value.lower()).ratio())
     return None if best == value else {**failed.arguments, name: best}
+
+
+def _close(suggestion: str, value: str) -> bool:
+    """Whether two names may mean one thing: a guess of the tool alone must not turn into an answer."""
+    if difflib.SequenceMatcher(None, suggestion.lower(), value.lower()).ratio() >= _CLOSE:
+        return True
+    return any(akin(one, other) for one in content_words(suggestion) for other in content_words(value))
 
 
 def _say(text: str) -> ModelReply:

@@ -8,13 +8,16 @@ from decimal import Decimal, InvalidOperation
 
 from daeri.text import Json, Locale, cut_middle, format_number, message
 
-from ._planner_arguments import TEXT_FIELDS, described, parameters
+from ._planner_arguments import TEXT_FIELDS
 from ._planner_facts import Fact
+from ._planner_plan import Plan
+from ._planner_schema import described, parameters
 from ._port import ToolSpec
 
 _LISTED = 10
 _LONG = 1200
 _SHORT = 120
+_EMPTY: tuple[Json, ...] = (None, "", [], {})
 _PLACES = frozenset({"start", "end", "score"})
 """Where a passage stands and how well it fits: for machines."""
 
@@ -45,17 +48,16 @@ def failure(fact: Fact, facts: Sequence[Fact], locale: Locale) -> str:
     return "\n".join((said, *_trail("planner.so_far", facts, locale)))
 
 
-def answer(
-    facts: Sequence[Fact], newest: Sequence[Fact], unit: str | None, locale: Locale, *, uncalculated: bool = False
-) -> str:
+def answer(facts: Sequence[Fact], newest: Sequence[Fact], unit: str | None, plan: Plan, locale: Locale) -> str:
     """The newest results, and all calls that they come from. `unit` belongs to a number that was calculated."""
     number = None if unit is None else _calculated(newest[-1])
     if number is not None:
         said = message("planner.result", locale, answer=format_number(number, unit or "", locale))
     else:
         said = "\n".join(_shown(fact, locale) for fact in newest)
-    remarks = [message("planner.uncalculated", locale)] if uncalculated else []
-    return "\n".join((said, *remarks, *_trail("planner.evidence", facts, locale)))
+    remarks = [("planner.uncalculated", plan.uncalculated), ("planner.unjudged", plan.guessed)]
+    said_of_it = [message(key, locale) for key, holds in remarks if holds]
+    return "\n".join((said, *said_of_it, *_trail("planner.evidence", facts, locale)))
 
 
 def _shown(fact: Fact, locale: Locale) -> str:
@@ -92,13 +94,12 @@ def _lines(value: Json, asked: Sequence[Json], locale: Locale) -> Iterator[str]:
     """A result as short lines; what the call was asked with is not said again, unless nothing else is there."""
     if isinstance(value, Mapping):
         told = {key: inner for key, inner in value.items() if inner not in asked and key not in _PLACES} or value
-        flat = {key: inner for key, inner in told.items() if _is_flat(inner)}
+        flat = {key: inner for key, inner in told.items() if _is_flat(inner) and inner not in _EMPTY}
+        for key in (key for key, inner in told.items() if not _is_flat(inner)):
+            yield f"{key}:"
+            yield from _lines(told[key], (), locale)
         if flat:
             yield ", ".join(f"{key}: {_inline(inner, locale)}" for key, inner in flat.items())
-        for key, inner in told.items():
-            if key not in flat:
-                yield f"{key}:"
-                yield from _lines(inner, (), locale)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for inner in value[:_LISTED]:
             yield from (f"- {line}" for line in _lines(inner, (), locale))

@@ -8,23 +8,29 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
 
-from daeri.errors import DefinitionError
 from daeri.text import Json, JsonObject, NumberMention, find_numbers, korean_stem, words
-from daeri.tools import SchemaValidator
 
 from ._planner_arithmetic import Reckoning, reckon
 from ._planner_facts import Fact
 from ._planner_goal import Source, Span
+from ._planner_schema import (
+    ASKS_FOR_TOPIC,
+    described,
+    expression_parameter,
+    fits,
+    parameters,
+    plain_schema,
+    required,
+    strings,
+    takes_any_words,
+    valid,
+)
 from ._planner_words import akin, vocabulary_of
 from ._port import ToolSpec
 
-_NAME_SIGNS = re.compile(r"[._-]+")
-_EXPRESSION = re.compile(r"expression|formula|수식|산술식|계산식", re.I)
 _FREE_TEXT = re.compile(
     r"(?:^|_)(?:text|content|contents|body|message|title|subject|reason|comment|note|description|summary|sentence)$"
 )
-_WORDING = re.compile(r"(?:^|_)(?:word|phrase|sentence)$")
-_QUERY = re.compile(r"(?:^|_)(?:query|key|keyword|keywords|term|topic|search|question|q|item)$|검색어|항목|주제", re.I)
 _PATH = re.compile(r"(?:^|_)(?:path|file|filename)$|파일", re.I)
 _ID = re.compile(r"(?:^|_)(?:id|number|no|code|sku|room)$|번호|사번|품번", re.I)
 _NOT = re.compile(r"\bnot\b|without|exclud|except|제외|빼고|없이|말고|않", re.I)
@@ -39,84 +45,31 @@ TEXT_FIELDS = ("text", "content", "body", "message")
 class Filled:
     """What could be filled in for a tool."""
 
-    arguments: JsonObject
-    missing: tuple[str, ...]
-    """Required parameters that neither the goal nor a result gives."""
+    calls: tuple[JsonObject, ...] = ()
+    """The arguments of each call: of one, unless several things are to be looked up one by one."""
+    missing: tuple[str, ...] = ()
+    """Required parameters that neither the goal nor a result gives; then there are no calls."""
     unit: str = ""
     """The unit of what will be calculated."""
-    several: str = ""
-    """The parameter that names more than one thing to look up."""
-
-    def argument_sets(self) -> list[JsonObject]:
-        """The arguments of each call to make: one, unless several things are to be looked up one by one."""
-        value = self.arguments.get(self.several)
-        if not isinstance(value, str):
-            return [self.arguments]
-        names = [name for part in _LISTED.split(value) if (name := part.strip())]
-        return [{**self.arguments, self.several: korean_stem(name)} for name in names]
-
-
-def parameters(tool: ToolSpec) -> dict[str, JsonObject]:
-    """The parameters of a tool, each with its schema, references followed."""
-    found = tool.input_schema.get("properties")
-    return (
-        {name: _plain(schema, tool.input_schema) for name, schema in found.items()}
-        if isinstance(found, Mapping)
-        else {}
-    )
-
-
-def required(tool: ToolSpec) -> list[str]:
-    """The names of the parameters that must be given."""
-    return _strings(tool.input_schema.get("required"))
-
-
-def described(schema: JsonObject) -> str:
-    """What is written about a parameter."""
-    text = schema.get("description")
-    return text if isinstance(text, str) else ""
-
-
-def written_about(tool: ToolSpec) -> str:
-    """Everything that is written about a tool: its names, what it does, what it takes."""
-    texts = [_NAME_SIGNS.sub(" ", tool.name), tool.description]
-    for name, schema in parameters(tool).items():
-        texts += [_NAME_SIGNS.sub(" ", name), described(schema), *_strings(schema.get("enum"))]
-    return "\n".join(texts)
-
-
-def expression_parameter(tool: ToolSpec) -> str | None:
-    """The parameter that takes an arithmetic expression, if the tool has one."""
-    for name, schema in parameters(tool).items():
-        if schema.get("type") == "string" and _EXPRESSION.search(f"{name} {described(schema)}"):
-            return name
-    return None
 
 
 def fill(tool: ToolSpec, text: str, facts: Sequence[Fact]) -> Filled:
     """Arguments for a tool from a part of the goal and from results; what can't be found is named, never invented."""
     filler = _Filler(tool, text, facts)
     arguments = filler.fill()
-    missing = tuple(name for name in required(tool) if name not in arguments)
-    if not missing and not _fits(tool, arguments):
-        needed = {name: value for name, value in arguments.items() if name in required(tool)}
-        if _fits(tool, needed):
-            return Filled(arguments=needed, missing=(), unit=filler.unit)
-        missing = tuple(needed) or ("",)
-    return Filled(arguments=arguments, missing=missing, unit=filler.unit, several=filler.several)
+    needed = {name: value for name, value in arguments.items() if name in required(tool)}
+    if missing := tuple(name for name in required(tool) if name not in needed):
+        return Filled(missing=missing)
+    for chosen in (arguments, needed):
+        if fits(tool, chosen):
+            several = [one for one in _one_by_one(chosen, filler.listing) if fits(tool, one)]
+            return Filled(calls=tuple(several) or (chosen,), unit=filler.unit)
+    return Filled(missing=tuple(needed))
 
 
-def looks_up(tool: ToolSpec) -> bool:
-    """Whether a tool answers questions about anything: all that it needs is what to look for."""
-    needed = required(tool)
-    schema = parameters(tool).get(needed[0], {}) if len(needed) == 1 else {}
-    about = f"{' '.join(needed)} {described(schema)}"
-    return (
-        schema.get("type") == "string"
-        and "enum" not in schema
-        and _accepts_words(schema)
-        and bool(_QUERY.search(about))
-    )
+def _one_by_one(arguments: JsonObject, listing: str) -> list[JsonObject]:
+    names = _LISTED.split(str(arguments.get(listing, "")))
+    return [{**arguments, listing: korean_stem(name.strip())} for name in names] if len(names) > 1 else []
 
 
 class _Filler:
@@ -127,7 +80,8 @@ class _Filler:
         self._required = required(tool)
         self._found: dict[str, Json] = {}
         self.unit = ""
-        self.several = ""
+        self.listing = ""
+        """The parameter that may name more than one thing to look up."""
 
     def fill(self) -> dict[str, Json]:
         # what is told by its form goes first, so that free words get only what is left
@@ -141,10 +95,10 @@ class _Filler:
     def _by_form(self, name: str, schema: JsonObject) -> Json:
         if "const" in schema:
             return schema["const"]
-        if options := _strings(schema.get("enum")):
+        if options := strings(schema.get("enum")):
             return self._source.take(self._source.first(_mentions_of(options, described(schema), self._source.text)))
         if schema.get("type") == "array" and isinstance(items := schema.get("items"), Mapping):
-            item = self._by_form(name, _plain(items, self._tool.input_schema))
+            item = self._by_form(name, plain_schema(items, self._tool.input_schema))
             return None if item is None else [item]
         if schema.get("type") != "string":
             return None
@@ -166,7 +120,7 @@ class _Filler:
             return chain(source.quoted(), source.paths())
         if _is_id(name, schema):
             return source.identifiers()
-        return source.quoted() if _accepts_words(schema) else None
+        return source.quoted() if takes_any_words(schema) else None
 
     def _by_number(self, name: str, schema: JsonObject) -> Json:
         kind = schema.get("type")
@@ -181,7 +135,7 @@ class _Filler:
             return None
         for mention in named or free:
             value = _number(mention.value, kind == "integer")
-            if value is not None and _valid(schema, value):
+            if value is not None and valid(schema, value):
                 self._source.used.append((mention.start, mention.end))
                 return value
         return None
@@ -192,9 +146,9 @@ class _Filler:
         if schema.get("type") == "string" and "enum" not in schema and name != expression_parameter(self._tool):
             if (value := self._from_results(name)) is not None:
                 return value
-            if not _FREE_TEXT.search(name) and not _is_id(name, schema) and _accepts_words(schema):
+            if not _FREE_TEXT.search(name) and not _is_id(name, schema) and takes_any_words(schema):
                 return self._words(name, schema)
-        elif (value := self._from_results(name)) is not None and _valid(schema, value):
+        elif (value := self._from_results(name)) is not None and valid(schema, value):
             return value
         return schema.get("default")
 
@@ -202,8 +156,8 @@ class _Filler:
         source, about = self._source, f"{name} {described(schema)}"
         if _PATH.search(about):
             return None
-        if _QUERY.search(name) or _QUERY.search(described(schema)):
-            self.several = name if _EXACT.search(name) else ""
+        if ASKS_FOR_TOPIC.search(name) or ASKS_FOR_TOPIC.search(described(schema)):
+            self.listing = name if _EXACT.search(name) else ""
             return source.take(source.topic(vocabulary_of(self._tool.name)))
         if _AN_END.search(about) and (end := source.first(source.ends())):
             return source.take(end)
@@ -250,12 +204,8 @@ class _Filler:
         return any(word in about for word in spoken)
 
 
-def _accepts_words(schema: JsonObject) -> bool:
-    return "format" not in schema and "pattern" not in schema
-
-
 def _is_id(name: str, schema: JsonObject) -> bool:
-    return bool(_ID.search(name) or _ID.search(described(schema))) and _accepts_words(schema)
+    return bool(_ID.search(name) or _ID.search(described(schema))) and takes_any_words(schema)
 
 
 def _mentions_of(options: Sequence[str], description: str, text: str) -> Iterator[tuple[str, Span]]:
@@ -294,46 +244,3 @@ def _number(value: Decimal, whole: bool) -> int | float | None:
     if value == value.to_integral_value() and abs(value) < 10**15:
         return int(value)
     return None if whole else float(value)
-
-
-def _strings(value: Json) -> list[str]:
-    return (
-        [item for item in value if isinstance(item, str)]
-        if isinstance(value, Sequence) and not isinstance(value, str)
-        else []
-    )
-
-
-def _plain(schema: Json, root: JsonObject) -> JsonObject:
-    """A schema with its reference followed, and of alternatives the first that is not null."""
-    whole = _referred(schema, root)
-    for keyword in ("anyOf", "oneOf"):
-        variants = whole.get(keyword)
-        if isinstance(variants, Sequence) and not isinstance(variants, str):
-            real = next((one for one in variants if isinstance(one, Mapping) and one.get("type") != "null"), None)
-            return {**_referred(real, root), **{key: value for key, value in whole.items() if key != keyword}}
-    kind = whole.get("type")
-    if isinstance(kind, Sequence) and not isinstance(kind, str):
-        return {**whole, "type": next((one for one in kind if one != "null"), None)}
-    return whole
-
-
-def _referred(schema: Json, root: JsonObject) -> JsonObject:
-    """A schema, or the definition that it refers to; what stands beside the reference goes before it."""
-    if not isinstance(schema, Mapping):
-        return {}
-    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-    definitions = root.get("$defs")
-    target = definitions.get(name) if isinstance(definitions, Mapping) else None
-    return {**target, **schema} if isinstance(target, Mapping) else schema
-
-
-def _fits(tool: ToolSpec, arguments: JsonObject) -> bool:
-    return _valid(tool.input_schema, arguments)
-
-
-def _valid(schema: JsonObject, value: Json) -> bool:
-    try:
-        return SchemaValidator(schema).accepts(value)
-    except DefinitionError:
-        return False

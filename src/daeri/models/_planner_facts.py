@@ -17,8 +17,6 @@ _DID_YOU_MEAN = re.compile(r"did you mean:?\s*(?P<names>[^?\n]+)", re.I)
 _NO_QUANTITY = re.compile(
     r"(?:^|_)(?:id|date|time|source|score|start|end|year|line|bytes|offset|version|code|phone)$|_at$", re.I
 )
-_SMALL = 8
-"""Values of a result that is about one thing."""
 _LINE = 60
 _MAIN = ("value", "result", "total", "amount", "price", "rate", "balance", "quantity", "count")
 
@@ -34,8 +32,9 @@ class Fact:
     failed: bool
 
     def number(self) -> NumberMention | None:
-        """The number that the result is about, if one stands out; a list of passages or a long text is about more."""
-        if len(list(leaves(self.value))) > _SMALL or any(len(str(value)) > _LINE for _, value in leaves(self.value)):
+        """The number that the result is about, if one stands out; a list or a long text is about more."""
+        values = list(self.value.values()) if isinstance(self.value, Mapping) else [self.value]
+        if any(len(value) > _LINE if isinstance(value, str) else isinstance(value, Sequence) for value in values):
             return None
         numbers = list(self._numbers())
         for name in _MAIN:

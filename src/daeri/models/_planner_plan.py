@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from daeri.text import find_numbers
 from daeri.tools import ToolIndex
 
-from ._planner_arguments import Filled, expression_parameter, fill, looks_up, parameters, written_about
+from ._planner_arguments import Filled, fill
 from ._planner_arithmetic import reckon, wants_arithmetic, written_expression
+from ._planner_schema import expression_parameter, looks_up, parameters, written_about
 from ._planner_words import (
     actions_in,
     akin,
@@ -50,6 +51,8 @@ class Plan:
     steps: tuple[Step, ...]
     uncalculated: bool = False
     """A calculation is asked for, and no tool offered can do it."""
+    guessed: bool = False
+    """No tool fits the words; the goal is a question, so it is looked up where anything can be."""
 
 
 def make_plan(goal: str, tools: Sequence[ToolSpec]) -> Plan:
@@ -67,9 +70,8 @@ def make_plan(goal: str, tools: Sequence[ToolSpec]) -> Plan:
     if not steps and (step := chooser.choose(goal, after=())):
         steps = [step]
     if not steps and is_question(goal):
-        steps = [Step(tool=tool, text=goal) for tool in tools if looks_up(tool) and not fill(tool, goal, ()).missing][
-            :1
-        ]
+        open_ended = [tool for tool in tools if looks_up(tool) and fill(tool, goal, ()).calls]
+        return Plan(steps=tuple(Step(tool=tool, text=goal) for tool in open_ended[:1]), guessed=True)
     return chooser.with_operands(steps)
 
 
@@ -117,7 +119,7 @@ class _Chooser:
 
     def _best(self, text: str, after: Sequence[Step]) -> ToolSpec | None:
         ranked = [
-            (score * (_UNFILLED if self._fill(tool, text).missing and not after else 1.0), -at, tool)
+            (score * (_UNFILLED if not self._fill(tool, text).calls and not after else 1.0), -at, tool)
             for at, (tool, score) in enumerate(self._index.search(" ".join(content_words(text)), len(self._tools)))
             if self._is_meant(tool, text, after)
         ]
@@ -137,7 +139,7 @@ class _Chooser:
             return bool(telling) and (len(shared) > 1 or shared[0] == spoken[0])
         if telling and (len(telling) > 1 or self._is_named(telling[0], tool)):
             return True
-        return bool(shared) and not self._fill(tool, text).missing
+        return bool(shared) and bool(self._fill(tool, text).calls)
 
     def _is_named(self, word: str, tool: ToolSpec) -> bool:
         return known(word, vocabulary_of(f"{tool.name} {tool.description}"))

@@ -21,7 +21,17 @@ Numbers: TypeAlias = tuple[int, ...]
 """What the journal events of a unit were numbered."""
 
 # What a single unit can be at fault for; anything else is the database's and fails the whole batch.
-UNIT_FAULTS = (ConflictError, StoreError, sqlite3.IntegrityError, sqlite3.DataError, OverflowError)
+UNIT_FAULTS = (
+    ConflictError,
+    StoreError,
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    # A value that can't be bound.
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    UnicodeEncodeError,
+)
 
 _MOST_RUNS = 4096
 

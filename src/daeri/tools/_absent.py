@@ -53,13 +53,21 @@ def _absent_behind(error: ValidationError) -> set[_Path]:
     if error.kind.name not in _ALTERNATIVES:
         return set()
     branches: Sequence[Sequence[ValidationError]] = error.kind.value
-    return next((found for branch in branches if (found := _absent_in_whole(branch))), set())
+    for branch in branches:
+        if found := _absent_in_whole(branch):
+            return found
+    return set()
 
 
 def _absent_in_whole(branch: Sequence[ValidationError]) -> set[_Path]:
-    # an alternative that fails for another reason too was not the one that was meant
-    parts = [_absent_behind(error) for error in branch]
-    return set().union(*parts) if all(parts) else set()
+    found: set[_Path] = set()
+    for error in branch:
+        part = _absent_behind(error)
+        if not part:
+            # an alternative that fails for another reason too was not the one that was meant
+            return set()
+        found |= part
+    return found
 
 
 def _is_declared(schema_path: Sequence[str | int]) -> bool:
@@ -88,9 +96,7 @@ def _missed(absent: set[_Path], before: Iterable[ValidationError], after: Iterab
 
 def _without(value: Json, absent: set[_Path], at: _Path = ()) -> Json:
     if isinstance(value, Mapping):
-        return {
-            key: _without(item, absent, (*at, key)) for key, item in value.items() if (*at, key) not in absent
-        }
+        return {key: _without(item, absent, (*at, key)) for key, item in value.items() if (*at, key) not in absent}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_without(item, absent, (*at, index)) for index, item in enumerate(value)]
     return value

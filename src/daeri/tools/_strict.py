@@ -62,7 +62,9 @@ def strict_schema(schema: JsonObject) -> JsonObject:
     try:
         SchemaValidator(made)
     except DefinitionError:
-        raise StrictSchemaError((), "refers to a place that its strict form moves; put that part into `$defs`") from None
+        raise StrictSchemaError(
+            (), "refers to a place that its strict form moves; put that part into `$defs`"
+        ) from None
     return made
 
 

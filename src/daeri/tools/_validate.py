@@ -75,11 +75,20 @@ class SchemaValidator:
         do arguments of more than 10,000 values. What is decided on, digested, recorded and carried out is the result.
         """
         try:
-            if self._validator.is_valid(arguments) or _is_large(arguments):
-                return arguments
-            return cast("JsonObject", drop_absent(arguments, self._errors))
+            return self._normalised(arguments)
         except (ValueError, TypeError):
-            # no JSON, or not in plain dicts and lists: `problem` says which
+            return self._normalised_foreign(arguments)
+
+    def _normalised(self, arguments: JsonObject) -> JsonObject:
+        if self._validator.is_valid(arguments) or _is_large(arguments):
+            return arguments
+        return cast("JsonObject", drop_absent(arguments, self._errors))
+
+    def _normalised_foreign(self, arguments: JsonObject) -> JsonObject:
+        try:
+            return self._normalised(cast("JsonObject", _plain(arguments)))
+        except (ValueError, TypeError):
+            # no JSON: `problem` says so
             return arguments
 
     def _errors(self, value: Json) -> Sequence[ValidationError]:

@@ -102,13 +102,16 @@ def _concrete(value: Any) -> Json:
     """A value of which every part is decided: inside objects, the truth lists alternatives again."""
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)
-        return {name: _first_of(item) if isinstance(item, list) else item for name, item in fields.items()}
+        return {name: _first_of(item) for name, item in fields.items()}
     if isinstance(value, list):
         return [_concrete(item) for item in cast("list[Any]", value)]
     return value
 
 
-def _first_of(alternatives: list[Any]) -> Json:
+def _first_of(value: Any) -> Json:
+    if not isinstance(value, list):
+        return value
+    alternatives = cast("list[Any]", value)
     given = [item for item in alternatives if item != _LEFT_OUT]
     if given:
         return _concrete(given[0])
@@ -127,5 +130,5 @@ def _schema(document: Mapping[str, Any]) -> JsonObject:
     for keyword in ("items", "additionalProperties"):
         if keyword in document:
             inner = document[keyword]
-            made[keyword] = _schema(inner) if isinstance(inner, dict) else inner
+            made[keyword] = _schema(cast("dict[str, Any]", inner)) if isinstance(inner, dict) else inner
     return made

@@ -122,7 +122,9 @@ def main() -> None:
     for choice, count in report.right.items():
         refused = sum(item["choice"] == choice for item in report.exceptions)
         print(f"right calls, {choice}: {count - refused} of {count} accepted, {report.share(choice):.2%}")
-    print(f"mutants: {len(report.accepted)} of {report.mutants.total()} accepted, {len(report.unclear)} refused unclearly")
+    print(
+        f"mutants: {len(report.accepted)} of {report.mutants.total()} accepted, {len(report.unclear)} refused unclearly"
+    )
     for line in report.unclear[:40]:
         print("  ", line)
     print(dict(report.mutants))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from daeri.text import Json, JsonObject
@@ -76,27 +76,23 @@ def _of_value(name: str, value: Json, schema: Mapping[str, Any], arguments: Json
     if "enum" in schema:
         yield _changed(arguments, "bad_enum", name, "zz_not_in_enum", [_wanted(schema)])
     if kind == "array" and isinstance(value, Sequence) and value:
-        yield from _of_items(name, value, schema.get("items"), arguments)
+        yield from _of_items(name, value, schema.get("items", {}), arguments)
     if kind == "object" and schema.get("properties") and isinstance(value, Mapping):
         words = [f"unknown `{_UNKNOWN}`", _first_known(schema["properties"])]
         yield _changed(arguments, "unknown_nested", name, {**value, _UNKNOWN: 1}, words)
 
 
-def _of_items(name: str, value: Sequence[Json], items: Any, arguments: JsonObject) -> Iterator[Mutant]:
-    if not isinstance(items, Mapping) or not _item_type(items):
+def _of_items(name: str, value: Sequence[Json], items: Mapping[str, Any], arguments: JsonObject) -> Iterator[Mutant]:
+    kind = items.get("type") or ("string" if "enum" in items else None)
+    if kind is None:
         return
-    longer = [*value, _WRONG[_item_type(items)]]
-    made = _changed(arguments, "wrong_item_type", name, longer, [_wanted(items)])
-    yield Mutant(kind=made.kind, arguments=made.arguments, path=f"{made.path}/{len(value)}", words=made.words)
+    made = _changed(arguments, "wrong_item_type", name, [*value, _WRONG[kind]], [_wanted(items)])
+    yield replace(made, path=f"{made.path}/{len(value)}")
 
 
 def _changed(arguments: JsonObject, kind: str, name: str, value: Json, words: Sequence[str]) -> Mutant:
     path = "/" + name.replace("~", "~0").replace("/", "~1")
     return Mutant(kind=kind, arguments={**arguments, name: value}, path=path, words=words)
-
-
-def _item_type(items: Mapping[str, Any]) -> str:
-    return items.get("type") or ("string" if "enum" in items else "")
 
 
 def _wanted(schema: Mapping[str, Any]) -> str:
