@@ -30,7 +30,7 @@ check: $(READY) ## lint, types, imports, sizes
 	$(BIN)/ruff check $(PATHS)
 	$(BIN)/ruff format --check $(PATHS)
 	$(BIN)/basedpyright
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/check_sizes.py $(PATHS)
 
 format: $(READY) ## put the code in its form

@@ -182,12 +182,29 @@ async def test_a_question_that_no_tool_is_described_for_is_looked_up_where_anyth
         ("100달러의 15%는 얼마야?", "100*15/100"),
         ("Calculate the sum of 3, 4 and 5", "3+4+5"),
         ("Divide 90 by 4", "90/4"),
+        ("What is 7 times 8?", "7*8"),
         ("원가 40달러에서 할인 5달러를 빼면 얼마인지 계산해 줘", "40-5"),
     ],
 )
 async def test_arithmetic_in_words_becomes_an_expression(goal: str, expression: str) -> None:
     (call,) = (await reply_to(ask(goal, CALCULATOR))).calls
     assert json.loads(call.arguments) == {"expression": expression}
+
+
+@pytest.mark.parametrize(
+    ("value", "goal", "expression"),
+    [
+        ("1달러 = 1,380원", "환율을 확인해서 200달러가 몇 원인지 계산해 줘", "200*1380"),
+        ("1달러 = 1,380원", "환율을 확인해서 27,600원이 몇 달러인지 계산해 줘", "27600/1380"),
+        ("10%", "세율을 확인해서 50,000원에 더하면 얼마인지 계산해 줘", "50000*1.1"),
+        ("$24", "단가를 확인해서 배송비 3,500원을 더한 금액을 계산해 줘", None),
+        ("2~3일", "기간을 확인해서 7배를 계산해 줘", None),
+    ],
+)
+async def test_a_rate_is_applied_and_an_unclear_value_is_not(value: str, goal: str, expression: str | None) -> None:
+    found = block("facts.get", {"key": "x"}, json.dumps({"key": "x", "value": value}))
+    calls = (await reply_to(ask(goal, LOOKUP, CALCULATOR, blocks=(found,)))).calls
+    assert [json.loads(call.arguments) for call in calls] == ([{"expression": expression}] if expression else [])
 
 
 async def test_numbers_that_do_not_make_a_sum_are_not_reckoned_with() -> None:
@@ -236,8 +253,8 @@ SCHEMAS: st.SearchStrategy[dict[str, Any]] = st.one_of(
 # fmt: off
 WORDS = st.sampled_from([
     "find", "search", "count", "delete", "red", "blue", "서울", "7", "3.5", "12,000원", "$24", '"quoted text"',
-    "a.txt", "ORD-12", "2026-08-30", "jane@example.com", "E1042", "the", "of", "and", "조회해서", "계산해", "주세요", "찾아",
-    "total", ":", "단가를", "10%", "flag", "kind", "city", "-", "*", "(", "not", "from", "to", "관련",
+    "a.txt", "ORD-12", "2026-08-30", "jane@example.com", "E1042", "the", "of", "and", "조회해서", "계산해", "주세요",
+    "찾아", "total", ":", "단가를", "10%", "flag", "kind", "city", "-", "*", "(", "not", "from", "to", "관련",
 ])
 # fmt: on
 GOALS = st.one_of(st.lists(WORDS, max_size=12).map(" ".join), st.text(max_size=60))

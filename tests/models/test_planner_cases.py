@@ -25,8 +25,17 @@ from daeri.models import (
 )
 from daeri.text import detect_locale
 
-TABLES = ("planner_cases.json", "planner_cases_unseen.json")
-"""Written before the planner; written when it was finished, and never used to improve it."""
+TABLES = (
+    "planner_cases.json",
+    "planner_cases_second.json",
+    "planner_cases_third.json",
+    "planner_cases_fourth.json",
+)
+"""The first was written before the planner, the others after it, one by one; each was used for repairs once it had run.
+
+What the planner got right when it met a table for the first time: 98 %, 57 %, 72 %, 72 %. Take the last for goals that
+nobody has tried yet; what the test reports is higher, because the general faults that the tables showed are repaired.
+"""
 BOUND = 0.75
 TURNS = 6
 OPERATORS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {

@@ -73,6 +73,7 @@ LEFT_ALONE: list[JsonObject] = [
     {"enum": ["red"]},
     {"type": ["array", "null"], "enum": ["red", None]},
     {"type": "array", "items": False, "enum": ["red"]},
+    {"not": {"type": "array", "enum": ["red"]}},
     {"type": "object", "default": {"type": "array", "enum": ["red"]}},
     {"type": "object", "properties": {"enum": {"type": "array"}, "type": {"type": "string"}}},
 ]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daeri.text import Json, JsonObject
-from daeri.tools import SchemaValidator, StrictSchemaError, drop_absent, strict_schema, tool
+from daeri.tools import SchemaValidator, StrictSchemaError, strict_schema, tool
 
 
 @dataclass
@@ -89,7 +89,7 @@ def test_what_is_written_strictly_comes_back_as_what_was_meant(arguments: dict[s
     written |= {name: node_as_strict(arguments.get(name)) for name in ("root", "other")}
     assert SchemaValidator(STRICT).problem(written) is None
 
-    back = drop_absent(written, SCHEMA)
+    back = SchemaValidator(SCHEMA).normalise(written)
     assert SchemaValidator(SCHEMA).problem(back) is None
     assert without_nulls(back) == without_nulls(arguments)
     # nulls stay only where the author allows them
@@ -171,6 +171,26 @@ def test_a_schema_that_leaves_something_open_has_no_strict_form(schema: dict[str
     with pytest.raises(StrictSchemaError) as caught:
         strict_schema(schema)
     assert words in str(caught.value)
+
+
+def test_a_reference_to_a_place_that_the_strict_form_moves_has_none() -> None:
+    tree: JsonObject = {
+        "type": "object",
+        "properties": {
+            "children": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"children": {"type": "array", "items": {"$ref": "#/properties/children/items"}}},
+                },
+            }
+        },
+    }
+    with pytest.raises(StrictSchemaError) as caught:
+        strict_schema(tree)
+    assert "refers to a place that its strict form moves" in str(caught.value)
+    required = strict_schema({**tree, "required": ["children"]})
+    assert SchemaValidator(required).accepts({"children": [{"children": [{"children": None}]}]})
 
 
 def test_a_tool_without_parameters_is_strict_already() -> None:

@@ -103,6 +103,89 @@ def test_the_top_level_is_told_before_what_is_deeper() -> None:
     assert problem_with({"lines": [{"sku": 5}], "odd": 1}).path == ""
 
 
+def test_choices_are_told_rather_than_the_type_that_they_have() -> None:
+    problem = SchemaValidator({"type": "string", "enum": ["KRW", "USD"]}).problem(5)
+    assert str(problem) == 'At the top level: found the number 5, expected one of "KRW", "USD".'
+
+
+TREE: JsonObject = {
+    "type": "object",
+    "properties": {
+        "root": {
+            "type": "object",
+            "properties": {
+                "children": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "name": {"type": "string"},
+                            "children": {
+                                "type": "array",
+                                "items": {"$ref": "#/properties/root/properties/children/items"},
+                            },
+                        },
+                        "required": ["name"],
+                        "additionalProperties": False,
+                    },
+                }
+            },
+        }
+    },
+}
+
+
+def tree_of(depth: int, leaf: Json) -> Json:
+    for _ in range(depth):
+        leaf = {"name": "a", "children": [leaf]}
+    return {"root": {"children": [leaf]}}
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 20])
+def test_a_reference_into_properties_that_recurs_is_followed_to_any_depth(depth: int) -> None:
+    validator = SchemaValidator(TREE)
+    place = "/root/children/0" + "/children/0" * depth
+
+    assert validator.accepts(tree_of(depth, {"name": "leaf"}))
+
+    wrong = validator.problem(tree_of(depth, {"name": 5}))
+    assert wrong is not None
+    assert wrong.path == f"{place}/name"
+    assert "found the number 5, expected a string" in wrong.message
+
+    misspelt = validator.problem(tree_of(depth, {"nmae": "leaf"}))
+    assert misspelt is not None
+    assert misspelt.path == place
+    assert "missing `name` (string)" in misspelt.message
+    assert misspelt.hint.startswith("Did you mean `name` instead of `nmae`?")
+
+
+def test_a_schema_may_refer_to_documents_that_it_is_given() -> None:
+    documents: dict[str, Json] = {"https://example.com/sum": {"type": "integer"}}
+    validator = SchemaValidator({"$ref": "https://example.com/sum"}, documents=documents)
+    assert validator.accepts(1)
+    assert not validator.accepts("1")
+
+
+def test_formats_are_remarks_where_that_is_asked_for() -> None:
+    assert not SchemaValidator({"format": "date"}).accepts("tomorrow")
+    assert SchemaValidator({"format": "date"}, formats=False).accepts("tomorrow")
+
+
+def test_of_a_very_large_value_the_first_problem_is_told() -> None:
+    problem = SchemaValidator({"items": {"type": "integer"}}).problem(["a"] * 20_000)
+    assert problem is not None
+    assert problem.path == "/0"
+    assert SchemaValidator({"items": {"type": "integer"}}).accepts([1] * 20_000)
+
+
+def test_names_and_words_of_great_length_are_not_compared() -> None:
+    problem = SchemaValidator(TRANSFER).problem({**GOOD, "currency" * 1_000: 1})
+    assert problem is not None
+    assert problem.hint.startswith("Known properties: ")
+    assert problem_with({"currency": "KRW" * 1_000}).hint == ""
+
+
 def test_a_value_that_fits_has_no_problem() -> None:
     assert SchemaValidator(TRANSFER).problem(GOOD) is None
 

@@ -11,8 +11,8 @@ from daeri.boundary import Boundary, CallOutcome, CallRequest
 from daeri.errors import Failure
 from daeri.identity import Principal
 from daeri.models import ModelCall, ModelReply
-from daeri.text import Json, JsonObject, Locale
-from daeri.tools import JsonTextError, drop_absent, parse_json
+from daeri.text import Json, Locale
+from daeri.tools import JsonTextError, parse_json
 
 from ._events import Answered, BlockCompleted, CallRepeated
 from ._progress import Signature, call_id_of, signature_of
@@ -30,8 +30,6 @@ class Caller:
     allowed_tools: frozenset[str] | None
     read_only: frozenset[str]
     """Names of the tools that change nothing."""
-    strict_inputs: Mapping[str, JsonObject]
-    """The schemas of the tools that are offered in strict form, as they were before."""
     locale: Locale
     max_output_chars: int
 
@@ -123,9 +121,6 @@ class CallTurn:
         if isinstance(arguments, Failure):
             request = self._request(item, item.call.arguments)
             return await self._boundary.reject(request, arguments, observer=self._recorder)
-        schema = self._caller.strict_inputs.get(item.call.name)
-        if schema is not None and isinstance(arguments, Mapping):
-            arguments = drop_absent(arguments, schema)
         return await self._boundary.call(self._request(item, arguments), observer=self._recorder)
 
     def _request(self, item: _Planned, arguments: Json) -> CallRequest:
@@ -149,7 +144,7 @@ class CallTurn:
             if item.of is not None
         ]
         approvals = tuple(o.approval_id for o in outcomes.values() if o.state == "waiting" and o.approval_id)
-        unknown = tuple(o.call_id for o in outcomes.values() if o.state == "unknown")
+        unknown = tuple(o.call_id for o in outcomes.values() if o.state in ("unknown", "started"))
         if approvals or unknown:
             if repeats:
                 await self._recorder.write(*repeats)

@@ -92,7 +92,6 @@ class Engine:
                 principal=acting,
                 allowed_tools=allowed,
                 read_only=frozenset(tool.name for tool in tools if tool.annotations.read_only),
-                strict_inputs={tool.name: tool.input_schema for tool in tools if tool.strict},
                 locale=language,
                 max_output_chars=(limits or agent.limits).max_tool_output_chars,
             ),
@@ -114,7 +113,13 @@ class Engine:
 def spec_of(tool: Tool) -> ToolSpec:
     """A tool as it is offered to a model."""
     schema = strict_schema(tool.input_schema) if tool.strict else tool.input_schema
-    return ToolSpec(name=tool.name, description=tool.description, input_schema=schema, strict=tool.strict)
+    return ToolSpec(
+        name=tool.name,
+        description=tool.description,
+        input_schema=schema,
+        strict=tool.strict,
+        read_only=tool.annotations.read_only,
+    )
 
 
 async def _begin(recorder: Recorder, row: RunRow, started: RunStarted) -> None:

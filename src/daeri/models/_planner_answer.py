@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 
@@ -14,6 +15,7 @@ from ._planner_plan import Plan
 from ._planner_schema import described, parameters
 from ._port import ToolSpec
 
+_ERROR_MARK = re.compile(r"^ERROR \w+(?: \(at [^)]*\))?: ")
 _LISTED = 10
 _LONG = 1200
 _SHORT = 120
@@ -43,7 +45,7 @@ def missing(tool: ToolSpec, names: Sequence[str], facts: Sequence[Fact], locale:
 
 def failure(fact: Fact, facts: Sequence[Fact], locale: Locale) -> str:
     """Which call failed and why, as the call says it."""
-    reason = cut_middle(str(fact.value).strip(), _LONG).text or "?"
+    reason = cut_middle(_ERROR_MARK.sub("", str(fact.value)).strip(), _LONG).text or "?"
     said = message("planner.failed", locale, call=_call(fact), reason=reason)
     return "\n".join((said, *_trail("planner.so_far", facts, locale)))
 
@@ -146,4 +148,4 @@ def _offer(tools: Sequence[ToolSpec], locale: Locale) -> str:
     lines = [f"- {tool.name}: {tool.description.strip().partition(chr(10))[0]}" for tool in tools[:_LISTED]]
     if len(tools) > _LISTED:
         lines.append(message("planner.more", locale, count=len(tools) - _LISTED))
-    return "\n".join((message("planner.offered", locale, tools=""), *lines)).replace(": \n", ":\n")
+    return "\n".join((message("planner.offered", locale), *lines))

@@ -24,8 +24,10 @@ from ._planner_schema import (
     strings,
     takes_any_words,
     valid,
+    without_examples,
+    written_about,
 )
-from ._planner_words import akin, vocabulary_of
+from ._planner_words import akin, changing_words, vocabulary_of
 from ._port import ToolSpec
 
 _FREE_TEXT = re.compile(
@@ -35,8 +37,8 @@ _PATH = re.compile(r"(?:^|_)(?:path|file|filename)$|파일", re.I)
 _ID = re.compile(r"(?:^|_)(?:id|number|no|code|sku|room)$|번호|사번|품번", re.I)
 _NOT = re.compile(r"\bnot\b|without|exclud|except|제외|빼고|없이|말고|않", re.I)
 _AN_END = re.compile(r"origin|destination|depart|arriv|(?:^|_)(?:from|to|source|target)\b|출발|도착", re.I)
-_EXAMPLE = re.compile(r"(?:such as|e\.g\.|for example|예:|예를 들어)\s*[^,.()\n]+", re.I)
 _EXACT = re.compile(r"(?:^|_)(?:key|term|item|name|keyword)$")
+_ARTICLE = re.compile(r"^(?:the|an?)\s+", re.I)
 _LISTED = re.compile(r"(?<=[가-힣]{2})[와과]\s+|\s+(?:and|및|그리고)\s+|,\s*")
 TEXT_FIELDS = ("text", "content", "body", "message")
 
@@ -69,7 +71,11 @@ def fill(tool: ToolSpec, text: str, facts: Sequence[Fact]) -> Filled:
 
 def _one_by_one(arguments: JsonObject, listing: str) -> list[JsonObject]:
     names = _LISTED.split(str(arguments.get(listing, "")))
-    return [{**arguments, listing: korean_stem(name.strip())} for name in names] if len(names) > 1 else []
+    return (
+        [{**arguments, listing: korean_stem(_ARTICLE.sub("", name.strip()))} for name in names]
+        if len(names) > 1
+        else []
+    )
 
 
 class _Filler:
@@ -110,8 +116,9 @@ class _Filler:
     def _pieces(self, name: str, schema: JsonObject) -> Iterator[tuple[str, Span]] | None:
         source, about = self._source, f"{name} {described(schema)}"
         kind = schema.get("format")
-        if kind in {"date", "email"}:
-            return source.dates() if kind == "date" else source.emails()
+        forms = {"date": source.dates, "email": source.emails, "uri": source.urls}
+        if isinstance(kind, str) and kind in forms:
+            return forms[kind]()
         if isinstance(pattern := schema.get("pattern"), str):
             return source.matching(pattern)
         if _FREE_TEXT.search(name):
@@ -129,6 +136,8 @@ class _Filler:
         if kind not in {"integer", "number"}:
             return None
         about = vocabulary_of(f"{name} {described(schema)}")
+        if about & {"year", "연도"} and (year := self._source.take(self._source.first(self._source.years()))):
+            return int(year)
         free = [one for one in find_numbers(self._source.text) if self._source.free((one.start, one.start + 1))]
         named = [one for one in free if self._near(one, about)]
         if not named and name not in self._required:
@@ -158,15 +167,14 @@ class _Filler:
             return None
         if ASKS_FOR_TOPIC.search(name) or ASKS_FOR_TOPIC.search(described(schema)):
             self.listing = name if _EXACT.search(name) else ""
-            return source.take(source.topic(vocabulary_of(self._tool.name)))
+            asked = " ".join((self._tool.name, *changing_words(self._tool.name, self._tool.description)))
+            return source.take(source.topic(vocabulary_of(asked)))
+        everything = vocabulary_of(without_examples(written_about(self._tool)))
         if _AN_END.search(about) and (end := source.first(source.ends())):
             return source.take(end)
-        proper = source.first(source.proper_names())
-        if proper is not None:
-            return source.take(proper)
-        return source.take(
-            source.topic(vocabulary_of(_EXAMPLE.sub("", f"{self._tool.name} {self._tool.description} {about}")))
-        )
+        spoken = re.split(r"[._-]+", name)[-1]
+        named = source.first(chain(source.proper_names(), source.after_name(spoken, everything)))
+        return source.take(named or source.topic(everything))
 
     def _from_results(self, name: str) -> Json:
         names = TEXT_FIELDS if name in TEXT_FIELDS else (name,)
@@ -198,7 +206,8 @@ class _Filler:
 
     def _near(self, mention: NumberMention, about: frozenset[str]) -> bool:
         following = words(self._source.text[mention.end : mention.end + 30])[:1]
-        spoken = [*words(mention.text), *following]
+        preceding = words(self._source.text[max(mention.start - 30, 0) : mention.start])[-1:] if mention.unit else []
+        spoken = [*words(mention.text), *following, *preceding]
         if mention.unit:
             spoken += [mention.unit, f"{mention.unit}수"]
         return any(word in about for word in spoken)

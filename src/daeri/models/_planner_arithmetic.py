@@ -11,6 +11,12 @@ from daeri.text import NumberMention, find_numbers
 
 _OPERAND = r"[-(]*\d[\d,.]*%?\)*"
 _WRITTEN = re.compile(rf"(?<![\w.-]){_OPERAND}(?:\s*(?:\*\*|//|[-+*/×÷])\s*{_OPERAND})+(?![A-Za-z_])")
+_SPOKEN = {
+    "*": re.compile(r"(?<=\d)\s*(?:times|multiplied by|곱하기)\s+(?=\d)", re.I),
+    "/": re.compile(r"(?<=\d)\s*(?:divided by|나누기)\s+(?=\d)", re.I),
+    "+": re.compile(r"(?<=\d)\s*(?:plus|더하기)\s+(?=\d)", re.I),
+    "-": re.compile(r"(?<=\d)\s*(?:minus|빼기)\s+(?=\d)", re.I),
+}
 _ASKED = re.compile(
     r"calculat|comput|\btotal|\bsum\b|\badd\b|\bplus\b|multipl|\btimes\b|averag|\bmean\b|differen|subtract|\bminus\b|divid"
     r"|how much|% of|percent of|discount|계산|총|합계|합산|합은|더하|더해|곱|나누|나눠|나눈|빼|차이|평균|할인"
@@ -21,9 +27,10 @@ _MEAN = re.compile(r"averag|\bmean\b|평균", re.I)
 _LESS = re.compile(r"differen|subtract|minus|less than|차이|빼|뺀|할인|discount|% off|cheaper", re.I)
 _SHARED = re.compile(r"divid|split|\bper person\b|\beach\b|나누|나눠|나눈|당 얼마|1인당", re.I)
 _SUM = re.compile(r"\bsum\b|\badd\b|\bplus\b|\btotal|합계|합산|합은|합을|더하|더해|총", re.I)
-_SHARE_OF = re.compile(
-    r"(?:%|percent)\s*of|(?:%|퍼센트)\s*(?:는|은|가|이|를)?\s*(?:얼마|계산|$)|의\s*\d[\d.]*\s*(?:%|퍼센트)", re.I
+_MORE = re.compile(
+    r"\badd|\bplus\b|\btax|\bVAT\b|includ|increas|surcharge|더하|더해|부가세|세금|포함|인상|수수료|오르|올리", re.I
 )
+_SHARE_OF = re.compile(r"(?:%|percent)\s*of|의\s*\d[\d.]*\s*(?:%|퍼센트)", re.I)
 _TIMES = re.compile(r"multipl|\btimes\b|곱|배\b", re.I)
 
 
@@ -42,6 +49,8 @@ def wants_arithmetic(text: str) -> bool:
 
 def written_expression(text: str) -> str | None:
     """The arithmetic that a text spells out in signs."""
+    for sign, spoken in _SPOKEN.items():
+        text = spoken.sub(sign, text)
     for found in _WRITTEN.finditer(text):
         expression = re.sub(r"\s+", "", found[0]).rstrip(".,").replace("×", "*").replace("÷", "/")
         # dates and telephone numbers look like subtractions
@@ -70,8 +79,12 @@ def _with_looked_up(text: str, looked_up: Sequence[NumberMention], own: Sequence
     if len(looked_up) > 1:
         return _of_own_numbers(text, [*looked_up, *own], alone=True)
     base = looked_up[0]
+    if base.unit == "%" or "/" in base.unit:
+        return _by_rate(text, base, own[0]) if len(own) == 1 else None
     expression = _plain(base.value)
     for number in own:
+        if _is_money(number.unit) and _is_money(base.unit) and number.unit != base.unit:
+            return None
         if number.unit and number.unit == base.unit:
             sign = "-" if _LESS.search(text) else "+"
         else:
@@ -80,6 +93,16 @@ def _with_looked_up(text: str, looked_up: Sequence[NumberMention], own: Sequence
         expression = f"({expression})" if needs_brackets else expression
         expression += f"{sign}{_plain(number.value)}"
     return Reckoning(expression=expression, unit=base.unit)
+
+
+def _by_rate(text: str, rate: NumberMention, whole: NumberMention) -> Reckoning | None:
+    if rate.unit == "%":
+        return Reckoning(expression=_apply_share(_plain(whole.value), rate.value, text), unit=whole.unit)
+    to, _, per = rate.unit.partition("/")
+    if whole.unit not in {to, per}:
+        return None
+    sign, unit = ("*", to) if whole.unit == per else ("/", per)
+    return Reckoning(expression=f"{_plain(whole.value)}{sign}{_plain(rate.value)}", unit=unit)
 
 
 def _of_own_numbers(text: str, numbers: Sequence[NumberMention], *, alone: bool) -> Reckoning | None:
@@ -122,7 +145,7 @@ def _is_money(unit: str) -> bool:
 
 def _apply_share(expression: str, share: Decimal, text: str) -> str:
     whole = f"({expression})" if re.search(r"(?<=\d)[-+]", expression) else expression
-    if _SHARE_OF.search(text):
+    if _SHARE_OF.search(text) or not (_LESS.search(text) or _MORE.search(text)):
         return f"{whole}*{_plain(share)}/100"
     factor = Decimal(1) + (-share if _LESS.search(text) else share) / 100
     return f"{whole}*{_plain(factor)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import cast
 
@@ -17,6 +17,7 @@ _DID_YOU_MEAN = re.compile(r"did you mean:?\s*(?P<names>[^?\n]+)", re.I)
 _NO_QUANTITY = re.compile(
     r"(?:^|_)(?:id|date|time|source|score|start|end|year|line|bytes|offset|version|code|phone)$|_at$", re.I
 )
+_EQUALS = frozenset({"=", "은", "는", "is", "equals"})
 _LINE = 60
 _MAIN = ("value", "result", "total", "amount", "price", "rate", "balance", "quantity", "count")
 
@@ -49,8 +50,8 @@ class Fact:
                 continue
             if isinstance(value, int | float):
                 yield key, _mention(str(value))
-            elif isinstance(value, str) and (mentions := find_numbers(value)):
-                yield key, mentions[0]
+            elif isinstance(value, str) and (mention := _only_number(value)):
+                yield key, mention
 
     def field(self, name: str) -> Json:
         """The result's value of this name, wherever it stands."""
@@ -97,6 +98,18 @@ def _read(text: str) -> Json:
     except (ValueError, RecursionError):
         return text
     return value
+
+
+def _only_number(text: str) -> NumberMention | None:
+    """The one number of a text, or the rate that it states (`1달러 = 1,380원`, with the unit `KRW/USD`)."""
+    mentions = find_numbers(text)
+    match mentions:
+        case [one]:
+            return one
+        case [one, other] if one.value == 1 and text[one.end : other.start].strip() in _EQUALS:
+            return replace(other, unit=f"{other.unit}/{one.unit}")
+        case _:
+            return None
 
 
 def _mention(text: str) -> NumberMention:

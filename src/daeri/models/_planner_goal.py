@@ -12,22 +12,25 @@ from daeri.text import find_numbers, korean_stem, words
 from ._planner_words import is_filler, is_generic, known
 
 _QUOTED = re.compile(r"[\"“”「『]([^\"“”」』]+)[\"”“」』]|(?<!\w)['‘]([^'‘’]+)['’](?![A-Za-z])")
-_AFTER_COLON = re.compile(r"[가-힣A-Za-z]\s*:\s+(\S.*)$|[가-힣]:(\S.*)$", re.S)
+_AFTER_COLON = re.compile(r"(?<=\S):\s+(\S.*)$|(?<=[가-힣]):(\S.*)$", re.S)
+_URL = re.compile(r"https?://[^\s\"'<>]*[\w/]", re.A)
+_YEAR = re.compile(r"(?<![\d.,-])([12]\d{3})(?![\d.,-]\d|\d)")
 _DATE = re.compile(r"(?<!\d)([12]\d{3})(?:[-./]|년\s*)(\d{1,2})(?:[-./]|월\s*)(\d{1,2})(?!\d)")
 _EMAIL = re.compile(r"[\w.+-]+@[A-Za-z\d-]+(?:\.[A-Za-z\d-]+)+", re.A)
 _PATH = re.compile(r"(?<![\w@.])(?:[\w.-]+/)*[\w-]+(?:\.[A-Za-z0-9]{1,8})+(?![\w@])|(?:[\w.-]+/)+[\w.-]+")
 _IDENTIFIER = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z_]*[-_#]?\d[A-Za-z0-9_-]*|(?<![\w-])\d+(?:-\d+)+(?!\w)", re.A)
-_PROPER = re.compile(r"(?<=\s)[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*")
+_PROPER = re.compile(r"(?<=\s)[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*", re.A)
 _WORD = re.compile(r"[^\s,.?!;:()\"'“”‘’]+(?:[.'-][^\s,.?!;:()\"'“”‘’]+)*")
 _TOPIC_AFTER = re.compile(r"\b(?:for|about|named|called|regarding)\s+([^,.?!;]+)", re.I)
 _LOOKED_UP = re.compile(
     r"(?:^|(?<=\s))((?:[^\s,]*[^\s,지면고서는은을를의에]\s+)?[^\s,]+)[을를]\s*(?:확인|조회|검색|찾)"
 )
+_LONG_PIECE = 200
 _LONG_TOPIC = 4
 """Words of a topic from which on it is rather a sentence."""
 _TOPIC_BEFORE = re.compile(r"([^,.?!;]+?)\s*(?:에 대한|에 대해|에 관한|에 관해|관련|이라는|라는)(?:\s|$)")
 _FROM_TO = re.compile(
-    r"\bfrom\s+(\S+?)\s+to\s+([^\s,.?!;]+)|([가-힣]+)에서\s+([가-힣]+?)(?:까지|으로|로)(?![가-힣])", re.I
+    r"\bfrom\s+(\S+?)\s+to\s+([^\s,.?!;]+)|([가-힣A-Za-z]+)에서\s+([가-힣A-Za-z]+?)(?:까지|으로|로)(?![가-힣])", re.I
 )
 _PLACE = re.compile(r"\S+에서(?=\s)")
 
@@ -64,7 +67,7 @@ class Source:
     def after_colon(self) -> Iterator[tuple[str, Span]]:
         """All that follows a colon."""
         for found in _AFTER_COLON.finditer(self.text):
-            yield (found[1] or found[2]).strip(), found.span()
+            yield (found[1] or found[2]).strip(), found.span(1 if found[1] else 2)
 
     def dates(self) -> Iterator[tuple[str, Span]]:
         """Full dates, in ISO form; a day without a year is none."""
@@ -73,6 +76,14 @@ class Source:
                 yield date(int(found[1]), int(found[2]), int(found[3])).isoformat(), found.span()
             except ValueError:
                 continue
+
+    def years(self) -> Iterator[tuple[str, Span]]:
+        """Numbers that may be years."""
+        return ((found[1], found.span()) for found in _YEAR.finditer(self.text))
+
+    def urls(self) -> Iterator[tuple[str, Span]]:
+        """Addresses of web pages."""
+        return _matches(_URL, self.text)
 
     def emails(self) -> Iterator[tuple[str, Span]]:
         """E-mail addresses."""
@@ -95,13 +106,15 @@ class Source:
             wanted = re.compile(pattern)
         except re.error:
             return
-        for piece in re.finditer(r"[\w.:/@#+-]+", self.text, re.A):
-            if len(piece[0]) <= 200 and wanted.search(piece[0]):
-                yield piece[0], piece.span()
+        # first with Hangul in them (`12가3456`), then without the particles that stick to them
+        for letters in (re.U, re.A):
+            for piece in re.finditer(r"[\w.:/@#+-]+", self.text, letters):
+                if len(piece[0]) <= _LONG_PIECE and wanted.search(piece[0]):
+                    yield piece[0], piece.span()
 
     def proper_names(self) -> Iterator[tuple[str, Span]]:
         """Capitalised words inside of the text."""
-        return _matches(_PROPER, self.text)
+        return ((name, span) for name, span in _matches(_PROPER, self.text) if not is_filler(name))
 
     def ends(self) -> Iterator[tuple[str, Span]]:
         """Both ends of `from A to B`, `A에서 B까지`."""
@@ -109,6 +122,12 @@ class Source:
             first = 1 if found[1] else 3
             yield found[first], found.span(first)
             yield found[first + 1], found.span(first + 1)
+
+    def after_name(self, name: str, known_words: frozenset[str]) -> Iterator[tuple[str, Span]]:
+        """A word that follows the name of what it is: `repository webshop`."""
+        for found in re.finditer(rf"\b{re.escape(name)}\s+([A-Za-z][\w-]*)", self.text, re.I | re.A):
+            if not _is_said_of_tool(found[1], known_words):
+                yield found[1], found.span(1)
 
     def topic(self, known_words: frozenset[str]) -> tuple[str, Span] | None:
         """The phrase that remains when what the tool is called and how people ask are taken away."""
@@ -118,7 +137,7 @@ class Source:
                 return phrase
         phrase = self._phrase((0, len(self.text)), known_words)
         if phrase and len(phrase[0].split()) >= _LONG_TOPIC and (found := _LOOKED_UP.search(self.text)):
-            return found[1], found.span(1)
+            return phrase if _is_said_of_tool(found[1], known_words) else (found[1], found.span(1))
         return phrase
 
     def _phrase(self, within: Span, known_words: frozenset[str]) -> tuple[str, Span] | None:

@@ -11,7 +11,7 @@ from daeri.tools import ToolIndex
 
 from ._planner_arguments import Filled, fill
 from ._planner_arithmetic import reckon, wants_arithmetic, written_expression
-from ._planner_schema import expression_parameter, looks_up, parameters, written_about
+from ._planner_schema import expression_parameter, looks_up, parameters, without_examples, written_about
 from ._planner_words import (
     actions_in,
     akin,
@@ -29,7 +29,7 @@ _JOINTS = re.compile(
     r"|(?<=[한은])\s+(?:뒤|후|다음)(?:에)?\s+|,?\s+(?:and then|then|and)\s+|;\s+|(?<=[.?!])\s+(?=\S)",
     re.I,
 )
-_PROTECTED = re.compile(r"[\"“][^\"”]*[\"”]|(?<!\w)'[^']*'|(?<=[가-힣A-Za-z]):\s.*$", re.S)
+_PROTECTED = re.compile(r"[\"“][^\"”]*[\"”]|(?<!\w)'[^']*'|(?<=\S):\s.*$", re.S)
 _UNFILLED = 0.5
 """How much a tool counts that can't be called yet, against one that can."""
 
@@ -65,7 +65,7 @@ def make_plan(goal: str, tools: Sequence[ToolSpec]) -> Plan:
         if step is not None and not (steps and step.tool is steps[-1].tool):
             steps.append(step)
             start = begin if len(steps) > 1 else 0
-        elif steps:
+        elif steps and (steps[-1].reckons or not wants_arithmetic(goal[begin:end])):
             steps[-1] = replace(steps[-1], text=goal[start:end])
     if not steps and (step := chooser.choose(goal, after=())):
         steps = [step]
@@ -81,7 +81,7 @@ class _Chooser:
         self._reckoner = next((tool for tool in tools if expression_parameter(tool)), None)
         self._tools = [tool for tool in tools if tool is not self._reckoner]
         self._index = ToolIndex(self._tools)
-        self._known = {tool.name: vocabulary_of(written_about(tool)) for tool in self._tools}
+        self._known = {tool.name: vocabulary_of(without_examples(written_about(tool))) for tool in self._tools}
 
     def choose(self, text: str, *, after: Sequence[Step]) -> Step | None:
         """The step that a part of the goal asks for."""
@@ -127,7 +127,7 @@ class _Chooser:
 
     def _is_meant(self, tool: ToolSpec, text: str, after: Sequence[Step]) -> bool:
         """Whether enough words are shared with a tool; a change to the world must be asked for by name."""
-        changing = changing_words(tool.name, tool.description)
+        changing = [] if tool.read_only else changing_words(tool.name, tool.description)
         spoken = content_words(text)
         if changing and not (
             actions_in(text) & {*changing} or any(akin(word, verb) for word in spoken for verb in changing)

@@ -12,6 +12,7 @@ from daeri.tools import SchemaValidator
 from ._port import ToolSpec
 
 _NAME_SIGNS = re.compile(r"[._-]+")
+_EXAMPLE = re.compile(r"(?:such as|like|e\.g\.|for example|예:|예를 들어)\s*[^,.()\n]+", re.I)
 _EXPRESSION = re.compile(r"expression|formula|수식|산술식|계산식", re.I)
 ASKS_FOR_TOPIC = re.compile(
     r"(?:^|_)(?:query|key|keyword|keywords|term|topic|search|question|q|item)$|검색어|항목|주제", re.I
@@ -43,6 +44,11 @@ def written_about(tool: ToolSpec) -> str:
     for name, schema in parameters(tool).items():
         texts += [_NAME_SIGNS.sub(" ", name), described(schema), *strings(schema.get("enum"))]
     return "\n".join(texts)
+
+
+def without_examples(text: str) -> str:
+    """A description without its examples: a goal may hold the same words as what it is about."""
+    return _EXAMPLE.sub("", text)
 
 
 def expression_parameter(tool: ToolSpec) -> str | None:

@@ -14,10 +14,10 @@ _FILLER = frozenset({
     "where", "when", "how", "many", "much", "please", "s", "all", "one", "right", "now", "today", "about", "up",
     "left", "any", "some", "everything", "so", "if", "as", "also", "need", "want", "like", "such", "주세요",
     "줘", "줄래", "알려줘", "알려", "보여", "보여줘", "말해", "해줘", "해", "좀", "뭐", "뭐야", "무엇", "무슨",
-    "얼마", "얼마야", "어디", "언제", "누구", "어떻게", "어때", "되나요", "됩니까", "돼", "되", "지금", "오늘",
-    "현재", "이", "그", "저", "것", "수", "및", "또는", "그리고", "에서", "다음", "대한", "대해", "관한",
-    "관해", "있", "있어", "있나", "몇", "까지", "부터", "라는", "이라는", "위한", "제발", "궁금", "싶어",
-    "싶습니다",
+    "얼마", "얼마야", "어디", "언제", "언제야", "어디야", "누구야", "누구", "어떻게", "어때", "되나요",
+    "됩니까", "돼", "되", "지금", "오늘", "현재", "이", "그", "저", "것", "수", "및", "또는", "그리고", "에서",
+    "다음", "대한", "대해", "관한", "관해", "있", "있어", "있나", "몇", "까지", "부터", "라는", "이라는",
+    "위한", "제발", "궁금", "싶어", "싶습니다",
 })
 _GENERIC = frozenset({
     "look", "lookup", "find", "search", "get", "show", "tell", "give", "check", "list", "see", "read", "fetch",
@@ -73,7 +73,7 @@ def is_question(goal: str) -> bool:
 
 def content_words(text: str) -> list[str]:
     """The words of a text that may say which tool is meant."""
-    return [word for word in words(text) if word not in _FILLER]
+    return [word for word in words(text) if word not in _FILLER and not (len(word) == 1 and word.isascii())]
 
 
 def is_generic(word: str) -> bool:
@@ -117,9 +117,11 @@ def actions_in(text: str) -> frozenset[str]:
 def changing_words(name: str, description: str) -> list[str]:
     """The words with which a tool says that it changes something: in its name, or where a sentence has its verb."""
     sentences = [spoken for part in _SENTENCE_END.split(description) if (spoken := words(part))]
-    verbs = [*words(name), *(word for spoken in sentences for word in (spoken[0], spoken[-1]))]
-    actions = {verb for word in verbs for verb in _actions_of(word)}
-    return [*actions, *(word for word in verbs if not word.isascii() or _actions_of(word))] if actions else []
+    verbs = [spoken[0] if spoken[-1].isascii() else spoken[-1] for spoken in sentences]
+    # the plural `books.find` is about books, `book` is what it does
+    named = [part.lower() for part in re.split(r"[._-]+|(?<=[a-z])(?=[A-Z])", name)]
+    actions = {verb for word in (*named, *verbs) for verb in _actions_of(word)}
+    return [*actions, *verbs] if actions else []
 
 
 def vocabulary_of(text: str) -> frozenset[str]:

@@ -91,6 +91,8 @@ class ToolSpec:
     description: str
     input_schema: JsonObject
     strict: bool = False
+    read_only: bool = False
+    """Changes nothing anywhere, so that trying it does no harm."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,7 @@
 
 from ._count import count_tokens
 from ._cut import Cut, cut_middle
-from ._json import Json, JsonObject, canonical_json, digest
+from ._json import Json, JsonObject, canonical_json, digest, digest_of_text
 from ._locale import Locale, detect_locale, locale_from_environment
 from ._messages import catalogue, fit_particles, message
 from ._numbers import NumberMention, find_numbers, format_number
@@ -23,6 +23,7 @@ __all__ = [
     "cut_middle",
     "detect_locale",
     "digest",
+    "digest_of_text",
     "find_numbers",
     "fit_particles",
     "format_number",

@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+    Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
     """A JSON value, read-only. Narrow with `isinstance(value, Mapping)`; test for `str` before `Sequence`."""
 else:
     # pydantic would walk the recursive alias value by value; what we hold as Json was parsed from JSON already
     Json = Any
 JsonObject: TypeAlias = Mapping[str, Json]
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def canonical_json(value: Json) -> str:
@@ -25,20 +28,26 @@ def canonical_json(value: Json) -> str:
     Raises:
         ValueError: the value holds NaN or an infinity, which JSON has no text for.
     """
-    return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(_plain(value))
 
 
 def digest(value: Json) -> str:
     """`sha256:` and the hexadecimal hash of the canonical form."""
+    return digest_of_text(canonical_json(value))
+
+
+def digest_of_text(canonical: str) -> str:
+    """The digest of a value that is in its canonical form already."""
     # surrogatepass: a hash must not fail on text that slipped past an inlet
-    return "sha256:" + hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _plain(value: Json) -> Json:
-    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
+    # the concrete types first: asking the abstract ones is several times slower
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return int(value) if math.isfinite(value) and value.is_integer() else value
+    if isinstance(value, dict | Mapping):
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return value
+    return [_plain(item) for item in value]
