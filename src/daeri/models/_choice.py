@@ -36,7 +36,9 @@ class ModelChoice:
 
     def reason(self, locale: Locale) -> str:
         """The choice and its reason as one line for people."""
-        return message(f"model.chosen.{self.why}", locale, model=self.reference, **self.values)
+        asked_for_planner = self.why == "configured" and self.reference.kind == "planner"
+        why = "asked_planner" if asked_for_planner else self.why
+        return message(f"model.chosen.{why}", locale, model=self.reference, **self.values)
 
 
 async def choose_model(
