@@ -20,7 +20,17 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
-from daeri.boundary import Boundary, CallRecord, CallRequest, CallStore, JournalEntry, Record, StoredCall
+from daeri.boundary import (
+    ApprovalState,
+    ApprovalStore,
+    Boundary,
+    CallRecord,
+    CallRequest,
+    JournalEntry,
+    Record,
+    StoredApproval,
+    StoredCall,
+)
 from daeri.engine import RunRow
 from daeri.errors import ConflictError, NotFoundError
 from daeri.identity import Principal
@@ -76,6 +86,23 @@ class Memory:
     async def find_call(self, tenant: str, call_id: str) -> StoredCall | None:
         return None
 
+    async def find_keyed_call(self, tenant: str, subject: str, idempotency_key: str) -> StoredCall | None:
+        return None
+
+    async def pending_approval(self, tenant: str, digest: str) -> StoredApproval | None:
+        return None
+
+    async def find_approval(self, tenant: str, approval_id: str) -> StoredApproval | None:
+        return None
+
+    async def approvals(
+        self, tenant: str, *, state: ApprovalState | None = None, limit: int = 50, before: str | None = None
+    ) -> Sequence[StoredApproval]:
+        return ()
+
+    async def expired_approvals(self, now: datetime, limit: int = 100) -> Sequence[StoredApproval]:
+        return ()
+
     async def result_of(self, tenant: str, call_id: str) -> Json:
         raise NotFoundError("result of call", call_id)
 
@@ -112,7 +139,7 @@ async def measure(call: Callable[[], Awaitable[object]], callers: int, seconds: 
     )
 
 
-def through(store: CallStore, registry: ToolRegistry) -> Callable[[], Awaitable[object]]:
+def through(store: ApprovalStore, registry: ToolRegistry) -> Callable[[], Awaitable[object]]:
     """One more call of the tool, with an id of its own."""
     boundary = Boundary(registry=registry, store=store)
     numbers = count()

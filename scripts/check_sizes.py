@@ -17,7 +17,8 @@ def too_large(file: Path) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > MAX_FUNCTION_LINES:
-                yield f"{file}:{node.lineno}: {node.name} has {lines} lines; a function has at most {MAX_FUNCTION_LINES}"
+                place = f"{file}:{node.lineno}: {node.name}"
+                yield f"{place} has {lines} lines; a function has at most {MAX_FUNCTION_LINES}"
 
 
 def main(paths: list[str]) -> int:

@@ -5,6 +5,7 @@
     ├── DefinitionError    a tool, agent or schema definition can't be used
     ├── NotFoundError      no such record, or none that this principal may see
     ├── ConflictError      the record is no longer in the state that the change expects
+    ├── RefusedError       somebody tried what the rules don't let them; the attempt is on record
     ├── StoreError         a record could not be written or read
     ├── ToolError          raised by a tool: what happened, in words that people may read
     └── ModelError         a model could not answer (`kind` says why, `retryable` what may be done)
@@ -28,6 +29,7 @@ __all__ = [
     "ModelError",
     "ModelErrorKind",
     "NotFoundError",
+    "RefusedError",
     "SettingsError",
     "StoreError",
     "ToolError",
@@ -75,7 +77,7 @@ class Failure:
     user_message: str | None = None
     """Words that the tool's author wrote for people; without them people get the fixed text of `kind`."""
     retry_after_s: float | None = None
-    """Seconds after which the same call may be admitted, for `rate_limited`."""
+    """Seconds after which the same call may be admitted, for `rate_limited`, `circuit_open` and `unavailable`."""
 
 
 class DaeriError(Exception):
@@ -123,6 +125,19 @@ class ConflictError(DaeriError):
         super().__init__(f"{noun} {name!r} is no longer {expected}; read it again before you change it.")
 
 
+class RefusedError(DaeriError):
+    """Somebody tried what the rules don't let them; the attempt is on record."""
+
+    def __init__(self, attempt: str, noun: str, name: str, rule: str, why: str) -> None:
+        self.attempt = attempt
+        self.noun = noun
+        self.name = name
+        self.rule = rule
+        """Which rule stood in the way, such as `own_request`."""
+        self.why = why
+        super().__init__(f"you can't {attempt} {noun} {name!r}: {why}.")
+
+
 class StoreError(DaeriError):
     """A record could not be written or read; nothing of the change was kept."""
 
@@ -165,7 +180,13 @@ class ModelError(DaeriError):
     """A model could not answer."""
 
     def __init__(
-        self, kind: ModelErrorKind, model: str, detail: str, *, status: int | None = None, retry_after_s: float | None = None
+        self,
+        kind: ModelErrorKind,
+        model: str,
+        detail: str,
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
     ) -> None:
         self.kind: ModelErrorKind = kind
         self.model = model

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from daeri.boundary import Boundary, CallRequest, CallStore, JournalEntry, Record, StoredCall
+from daeri.boundary import Boundary, CallRequest, JournalEntry, Record
 from daeri.engine import RunRow
 from daeri.errors import StoreError
 from daeri.identity import Principal
@@ -27,24 +27,17 @@ KIM = Principal(tenant="acme", subject="user:kim", scopes=frozenset({"records:re
 _numbers = count(1)
 
 
-class FailingStore:
-    """A store on a full disk: it writes until `left` commits are used up, then refuses."""
+class FailingStore(SqliteStore):
+    """A store on a disk that gets full: it writes until `commits_left` is used up, then refuses."""
 
-    def __init__(self, store: CallStore, left: int) -> None:
-        self._store = store
-        self._left = left
+    commits_left: int | None = None
 
     async def commit(self, records: Sequence[Record]) -> Sequence[int]:
-        if self._left == 0:
+        if self.commits_left == 0:
             raise StoreError("write the record", "database or disk is full")
-        self._left -= 1
-        return await self._store.commit(records)
-
-    async def find_call(self, tenant: str, call_id: str) -> StoredCall | None:
-        return await self._store.find_call(tenant, call_id)
-
-    async def result_of(self, tenant: str, call_id: str) -> Json:
-        return await self._store.result_of(tenant, call_id)
+        if self.commits_left is not None:
+            self.commits_left -= 1
+        return await super().commit(records)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +102,9 @@ async def open_door(tmp_path: Path) -> AsyncIterator[OpenDoor]:
             if provider is not None:
                 await registry.add(provider)
             path = tmp_path / f"{next(_numbers)}.db"
-            store = await stack.enter_async_context(await SqliteStore.open(path))
-            kept = store if commits_left is None else FailingStore(store, commits_left)
-            boundary = Boundary(registry=registry, store=kept, approval_ttl=ttl, clock=lambda: NOW)
+            store = await stack.enter_async_context(await FailingStore.open(path))
+            store.commits_left = commits_left
+            boundary = Boundary(registry=registry, store=store, approval_ttl=ttl, clock=lambda: NOW)
             stack.push_async_callback(boundary.aclose)
             return Door(boundary=boundary, registry=registry, store=store, path=path)
 

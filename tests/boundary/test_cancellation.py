@@ -4,46 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
 
-from daeri.boundary import Boundary, CallStore, Record, StoredCall
-from daeri.text import Json
+from daeri.boundary import Boundary, Record
+from daeri.store import SqliteStore
 from daeri.tools import FunctionTool, tool
 
 if TYPE_CHECKING:
     from tests.boundary.conftest import Ask, Door, OpenDoor
 
 
-class SlowStore:
+class SlowStore(SqliteStore):
     """A store whose commits wait to be let through, one permit each."""
 
-    def __init__(self, store: CallStore) -> None:
-        self._store = store
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.permits = asyncio.Semaphore(0)
         self.reached = asyncio.Semaphore(0)
-        self.written = asyncio.Semaphore(0)
 
     async def commit(self, records: Sequence[Record]) -> Sequence[int]:
         self.reached.release()
         await self.permits.acquire()
-        numbers = await self._store.commit(records)
-        self.written.release()
-        return numbers
-
-    async def find_call(self, tenant: str, call_id: str) -> StoredCall | None:
-        return await self._store.find_call(tenant, call_id)
-
-    async def result_of(self, tenant: str, call_id: str) -> Json:
-        return await self._store.result_of(tenant, call_id)
+        return await super().commit(records)
 
 
-def _slow(door: Door) -> tuple[Boundary, SlowStore]:
-    store = SlowStore(door.store)
-    return Boundary(registry=door.registry, store=store), store
+@asynccontextmanager
+async def _slow(door: Door) -> AsyncGenerator[tuple[Boundary, SlowStore]]:
+    async with await SlowStore.open(door.path) as store:
+        yield Boundary(registry=door.registry, store=store), store
 
 
 def _failure(door: Door) -> dict[str, Any]:
@@ -91,56 +84,56 @@ async def test_cancelled_while_its_start_is_written_a_call_does_not_run_and_is_c
 ) -> None:
     door = await open_door(writes)
     await door.begin_run()
-    boundary, store = _slow(door)
-    calling = asyncio.create_task(boundary.call(ask("writes", run_id="r1")))
-    await store.reached.acquire()
+    async with _slow(door) as (boundary, store):
+        calling = asyncio.create_task(boundary.call(ask("writes", run_id="r1")))
+        await store.reached.acquire()
 
-    calling.cancel()
-    store.permits.release()
-    store.permits.release()
-    with pytest.raises(asyncio.CancelledError):
-        await calling
+        calling.cancel()
+        store.permits.release()
+        store.permits.release()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
 
-    assert not entered.is_set()
-    assert door.states() == ["cancelled"]
-    assert door.journal_types()[1:] == ["call.requested", "call.started", "call.cancelled"]
-    assert _failure(door)["diagnostic"] == "cancelled before it was carried out"
+        assert not entered.is_set()
+        assert door.states() == ["cancelled"]
+        assert door.journal_types()[1:] == ["call.requested", "call.started", "call.cancelled"]
+        assert _failure(door)["diagnostic"] == "cancelled before it was carried out"
 
 
 async def test_cancelled_twice_while_its_start_is_written_it_is_still_cancelled_on_record(
     open_door: OpenDoor, ask: Ask, writes: FunctionTool[..., Any], entered: asyncio.Event
 ) -> None:
     door = await open_door(writes)
-    boundary, store = _slow(door)
-    calling = asyncio.create_task(boundary.call(ask("writes")))
-    await store.reached.acquire()
+    async with _slow(door) as (boundary, store):
+        calling = asyncio.create_task(boundary.call(ask("writes")))
+        await store.reached.acquire()
 
-    calling.cancel()
-    await asyncio.sleep(0)
-    await _cancel(calling)
-    store.permits.release()
-    store.permits.release()
-    await boundary.aclose()
+        calling.cancel()
+        await asyncio.sleep(0)
+        await _cancel(calling)
+        store.permits.release()
+        store.permits.release()
+        await boundary.aclose()
 
-    assert not entered.is_set()
-    assert (door.states(), door.audit_kinds()) == (["cancelled"], ["call.started", "call.cancelled"])
+        assert not entered.is_set()
+        assert (door.states(), door.audit_kinds()) == (["cancelled"], ["call.started", "call.cancelled"])
 
 
 async def test_cancelled_while_its_start_is_written_in_vain_it_leaves_nothing(
     open_door: OpenDoor, ask: Ask, writes: FunctionTool[..., Any], entered: asyncio.Event
 ) -> None:
     door = await open_door(writes)
-    boundary, store = _slow(door)
-    calling = asyncio.create_task(boundary.call(ask("writes", run_id="nosuch")))
-    await store.reached.acquire()
+    async with _slow(door) as (boundary, store):
+        calling = asyncio.create_task(boundary.call(ask("writes", run_id="nosuch")))
+        await store.reached.acquire()
 
-    calling.cancel()
-    store.permits.release()
-    with pytest.raises(asyncio.CancelledError):
-        await calling
+        calling.cancel()
+        store.permits.release()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
 
-    assert not entered.is_set()
-    assert (door.states(), door.audit_kinds()) == ([], [])
+        assert not entered.is_set()
+        assert (door.states(), door.audit_kinds()) == ([], [])
 
 
 async def test_cancelled_while_it_reads_a_call_is_cancelled(
@@ -231,6 +224,37 @@ async def test_a_tool_that_ignores_its_cancellation_does_not_hold_up_the_caller(
     assert door.states() == ["unknown"]
 
 
+async def test_a_tool_that_swallows_a_cancellation_is_cancelled_again_at_closing_even_if_nobody_waited_for_it(
+    open_door: OpenDoor, ask: Ask, entered: asyncio.Event
+) -> None:
+    swallowed, ended = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def slow_to_learn() -> str:
+        """Swallow the first cancellation."""
+        entered.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            swallowed.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return "never"
+
+    door = await open_door(slow_to_learn)
+    calling = asyncio.create_task(door.boundary.call(ask("slow_to_learn")))
+    await entered.wait()
+
+    calling.cancel()
+    await swallowed.wait()
+    await _cancel(calling)
+    await door.boundary.aclose()
+
+    assert ended.is_set()
+
+
 async def test_cancelled_while_its_outcome_is_written_the_outcome_still_gets_on_record(
     open_door: OpenDoor, ask: Ask
 ) -> None:
@@ -240,18 +264,18 @@ async def test_cancelled_while_its_outcome_is_written_the_outcome_still_gets_on_
         return "done"
 
     door = await open_door(act)
-    boundary, store = _slow(door)
-    calling = asyncio.create_task(boundary.call(ask("act", call_id="c1")))
-    store.permits.release()
-    await store.reached.acquire()
-    await store.reached.acquire()
+    async with _slow(door) as (boundary, store):
+        calling = asyncio.create_task(boundary.call(ask("act", call_id="c1")))
+        store.permits.release()
+        await store.reached.acquire()
+        await store.reached.acquire()
 
-    await _cancel(calling)
-    store.permits.release()
-    await boundary.aclose()
+        await _cancel(calling)
+        store.permits.release()
+        await boundary.aclose()
 
-    assert (door.states(), door.audit_kinds()) == (["succeeded"], ["call.started", "call.succeeded"])
-    assert await boundary.result_of("acme", "c1") == "done"
+        assert (door.states(), door.audit_kinds()) == (["succeeded"], ["call.started", "call.succeeded"])
+        assert await boundary.result_of("acme", "c1") == "done"
 
 
 async def test_what_can_not_be_written_about_a_cancelled_call_leaves_it_started(

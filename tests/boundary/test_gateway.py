@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from daeri.boundary import CallOutcome
+from daeri.boundary import Boundary, CallOutcome
 from daeri.errors import Failure, ToolError
+from daeri.store import SqliteStore
 from daeri.text import Json, JsonObject
-from daeri.tools import Tool, ToolContext, tool
+from daeri.tools import PythonTools, Tool, ToolContext, ToolRegistry, tool
 
 if TYPE_CHECKING:
     from tests.boundary.conftest import Ask, Door, OpenDoor
@@ -43,6 +44,18 @@ class Fixed:
 
     async def invoke(self, tool: str, arguments: JsonObject, context: ToolContext) -> Json:
         return self._give()
+
+
+class Follower:
+    """Keeps the progress that it is told of."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, str]] = []
+
+    def recorded(self, entry: object, seq: int) -> None: ...
+
+    def tool_progress(self, call_id: str, tool: str, text: str) -> None:
+        self.told.append((call_id, tool, text))
 
 
 class Rude(BaseException):
@@ -352,13 +365,7 @@ async def test_a_blocking_function_that_can_not_be_stopped_does_not_hold_up_its_
 
 
 async def test_a_tool_knows_its_call_and_reports_its_progress(open_door: OpenDoor, ask: Ask) -> None:
-    told: list[tuple[str, str, str]] = []
-
-    class Follower:
-        def recorded(self, entry: object, seq: int) -> None: ...
-
-        def tool_progress(self, call_id: str, tool: str, text: str) -> None:
-            told.append((call_id, tool, text))
+    follower = Follower()
 
     @tool
     def work(context: ToolContext) -> list[str | None]:
@@ -368,10 +375,41 @@ async def test_a_tool_knows_its_call_and_reports_its_progress(open_door: OpenDoo
 
     door = await open_door(work)
 
-    outcome = await door.boundary.call(ask("work", call_id="c1", locale="ko"), observer=Follower())
+    outcome = await door.boundary.call(ask("work", call_id="c1", locale="ko"), observer=follower)
 
     assert outcome.value == ["c1", None, "c1", "ko", "user:kim"]
-    assert told == [("c1", "work", "half\ufffdway")]
+    assert follower.told == [("c1", "work", "half\ufffdway")]
+
+
+def test_a_thread_that_outlives_the_event_loop_can_still_report_its_progress(tmp_path: Path, ask: Ask) -> None:
+    let_go, over = threading.Event(), threading.Event()
+    finished: list[str] = []
+
+    @tool(timeout_s=0.01)
+    def outlive(context: ToolContext) -> str:
+        """Report when nobody listens any more."""
+        let_go.wait()
+        try:
+            context.report("late")
+            finished.append("all of it")
+        finally:
+            over.set()
+        return "late"
+
+    async def main() -> None:
+        registry = ToolRegistry()
+        await registry.add(PythonTools("own", [outlive]))
+        async with await SqliteStore.open(tmp_path / "daeri.db") as store:
+            boundary = Boundary(registry=registry, store=store)
+            await boundary.call(ask("outlive"), observer=Follower())
+            await boundary.aclose()
+        await registry.aclose()
+
+    asyncio.run(main())
+    let_go.set()
+    assert over.wait(30)
+
+    assert finished == ["all of it"]
 
 
 async def test_the_idempotency_key_of_the_ask_reaches_the_tool(open_door: OpenDoor, ask: Ask) -> None:

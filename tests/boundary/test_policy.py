@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
-from daeri.boundary import Boundary, BuiltInPolicy, Decision, Verdict, effective_risk
+from daeri.boundary import Boundary, BuiltInPolicy, Decision, PolicyQuestion, Verdict, effective_risk
 from daeri.identity import Principal
 from daeri.text import JsonObject
 from daeri.tools import RISKS, Annotations, Risk, Tool, tool
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from tests.boundary.conftest import Ask, OpenDoor
 
 KIM = Principal(tenant="acme", subject="user:kim", scopes=frozenset({"pay:send"}))
+
+
+def _ask(tool: Tool, principal: Principal = KIM) -> Decision:
+    at = datetime(2026, 11, 30, tzinfo=UTC)
+    return BuiltInPolicy().decide(PolicyQuestion(principal=principal, tool=tool, arguments={}, origin="api", at=at))
 
 
 def _tool(risk: Risk = "low", *, destructive: bool = False, idempotent: bool = False) -> Tool:
@@ -29,7 +35,7 @@ def _tool(risk: Risk = "low", *, destructive: bool = False, idempotent: bool = F
 
 @pytest.mark.parametrize(("risk", "approvals"), [("high", 1), ("critical", 2)])
 def test_a_high_risk_needs_one_approval_and_a_critical_one_needs_two(risk: Risk, approvals: int) -> None:
-    decision = BuiltInPolicy().decide(KIM, _tool(risk), {})
+    decision = _ask(_tool(risk))
 
     assert (decision.verdict, decision.approvals_needed, decision.rules) == (
         "require_approval",
@@ -40,7 +46,7 @@ def test_a_high_risk_needs_one_approval_and_a_critical_one_needs_two(risk: Risk,
 
 @pytest.mark.parametrize("risk", ["low", "medium"])
 def test_a_low_or_medium_risk_is_allowed_and_says_by_which_rules(risk: Risk) -> None:
-    decision = BuiltInPolicy().decide(KIM, _tool(risk), {})
+    decision = _ask(_tool(risk))
 
     assert decision == Decision(verdict="allow", rules=("scope.held", f"risk.{risk}"), reasons=(), risk=risk)
 
@@ -57,7 +63,7 @@ def test_destructive_and_idempotent_is_not_raised(risk: Risk) -> None:
 
 
 def test_a_raised_risk_names_the_rule_that_raised_it() -> None:
-    decision = BuiltInPolicy().decide(KIM, _tool("low", destructive=True), {})
+    decision = _ask(_tool("low", destructive=True))
 
     assert (decision.verdict, decision.rules) == ("require_approval", ("risk.destructive", "risk.high"))
 
@@ -66,7 +72,7 @@ def test_a_raised_risk_names_the_rule_that_raised_it() -> None:
 def test_without_the_scope_no_risk_leads_to_an_approval(risk: Risk) -> None:
     nobody = Principal(tenant="acme", subject="user:lee")
 
-    assert BuiltInPolicy().decide(nobody, _tool(risk), {}).verdict == "deny"
+    assert _ask(_tool(risk), nobody).verdict == "deny"
 
 
 class Says:
@@ -77,7 +83,7 @@ class Says:
             verdict=verdict, rules=("company.rule",), reasons=("we say so",), approvals_needed=approvals
         )
 
-    def decide(self, principal: Principal, tool: Tool, arguments: JsonObject) -> Decision:
+    def decide(self, question: PolicyQuestion) -> Decision:
         return self._decision
 
 
@@ -102,15 +108,15 @@ async def look() -> str:
 @pytest.mark.parametrize(
     ("name", "arguments", "added", "state", "rules"),
     [
-        ("pay", {"amount": 1}, Says("allow"), "waiting", ("risk.high",)),
-        ("pay", {"amount": 1}, Says("require_approval", 1), "waiting", ("risk.high",)),
-        ("pay", {"amount": 1}, Says("require_approval", 2), "waiting", ("company.rule",)),
-        ("pay", {"amount": 1}, Says("deny"), "denied", ("company.rule",)),
-        ("send", {"to": "kim"}, Says("allow"), "denied", ("scope.missing",)),
-        ("send", {"to": "kim"}, Says("require_approval", 1), "denied", ("scope.missing",)),
-        ("look", {}, Says("require_approval", 1), "waiting", ("company.rule",)),
-        ("look", {}, Says("deny"), "denied", ("company.rule",)),
-        ("look", {}, Says("allow"), "succeeded", ("scope.held", "risk.low")),
+        ("pay", {"amount": 1}, Says("allow"), "waiting", ("risk.high", "company.rule")),
+        ("pay", {"amount": 1}, Says("require_approval", 1), "waiting", ("risk.high", "company.rule")),
+        ("pay", {"amount": 1}, Says("require_approval", 2), "waiting", ("company.rule", "risk.high")),
+        ("pay", {"amount": 1}, Says("deny"), "denied", ("company.rule", "risk.high")),
+        ("send", {"to": "kim"}, Says("allow"), "denied", ("scope.missing", "company.rule")),
+        ("send", {"to": "kim"}, Says("require_approval", 1), "denied", ("scope.missing", "company.rule")),
+        ("look", {}, Says("require_approval", 1), "waiting", ("company.rule", "scope.held", "risk.low")),
+        ("look", {}, Says("deny"), "denied", ("company.rule", "scope.held", "risk.low")),
+        ("look", {}, Says("allow"), "succeeded", ("scope.held", "risk.low", "company.rule")),
     ],
 )
 async def test_a_policy_on_top_can_be_stricter_than_the_built_in_one_and_never_looser(

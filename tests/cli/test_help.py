@@ -60,7 +60,7 @@ def test_without_a_command_the_help_is_shown(daeri: Shell) -> None:
 
 @pytest.mark.parametrize("question", ["--help", "--version"])
 def test_help_and_version_load_nothing_heavy(daeri: Shell, question: str) -> None:
-    heavy = "pydantic_settings pydantic_ai openai sqlalchemy alembic aiosqlite rich numpy bm25s structlog jsonschema_rs"
+    heavy = "pydantic_settings pydantic_ai openai sqlalchemy alembic aiosqlite rich numpy bm25s jsonschema_rs"
     code = (
         f"import sys; sys.argv = ['daeri', {question!r}]\n"
         "from daeri.cli import main\n"

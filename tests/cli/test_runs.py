@@ -96,6 +96,16 @@ def test_export_writes_to_a_file(project: Shell, recorded: dict[str, Any]) -> No
     assert written == project("runs", "export", recorded["run_id"]).json
 
 
+def test_an_export_is_on_the_audit_record_with_who_took_it(project: Shell, recorded: dict[str, Any]) -> None:
+    exported = project("runs", "export", recorded["run_id"][:12]).json
+
+    last = json.loads(project("audit", "tail", "-n", "1", "--json").out)
+    assert (last["kind"], last["subject"], last["run_id"]) == ("audit.exported", *[recorded["run_id"]] * 2)
+    assert last["actor"].startswith("os:")
+    assert last["data"]["principal"]["subject"] == last["actor"]
+    assert last["data"]["events"] == len(exported["events"])
+
+
 def test_export_shows_the_approval_that_a_run_waits_for(project: Shell, script: Script) -> None:
     model = script([("price.change", {"product": "pen", "price": 3})])
     waiting = project("run", "raise it", "--model", model, "--json").json

@@ -6,8 +6,8 @@ import asyncio
 import itertools
 import json
 import warnings
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import aclosing, closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import pytest
 
-from daeri.boundary import Boundary, JournalEntry, Record, StoredCall
+from daeri.boundary import Boundary, JournalEntry, Record
 from daeri.engine import (
     Agent,
     Engine,
@@ -96,51 +96,35 @@ async def _pieces(reply: ModelReply) -> AsyncGenerator[ModelEvent]:
 async def _pass(number: int, names: Sequence[str]) -> None: ...
 
 
-class HookedStore:
+class HookedStore(SqliteStore):
     """The real store; each write is announced to `before`, and to `after` once it is on disk but not yet known to be.
 
     A hook gets the number of the write and the journal event types in it; what it raises, the writer gets.
     """
 
-    def __init__(self, store: SqliteStore) -> None:
-        self._store = store
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
         self.writes = 0
         self.before: Hook = _pass
         self.after: Hook = _pass
 
     async def commit(self, records: Sequence[Record]) -> Sequence[int]:
         entries = [record for record in records if isinstance(record, JournalEntry)]
-        return await self._hooked(entries, lambda: self._store.commit(records))
+        return await self._hooked(entries, super().commit(records))
 
     async def append(self, entries: Sequence[JournalEntry], *, state: RunState | None = None) -> Sequence[int]:
-        return await self._hooked(entries, lambda: self._store.append(entries, state=state))
+        return await self._hooked(entries, super().append(entries, state=state))
 
     async def create_run(self, run: RunRow, first: JournalEntry) -> None:
-        await self._hooked([first], lambda: self._store.create_run(run, first))
+        await self._hooked([first], super().create_run(run, first))
 
-    async def find_call(self, tenant: str, call_id: str) -> StoredCall | None:
-        return await self._store.find_call(tenant, call_id)
-
-    async def result_of(self, tenant: str, call_id: str) -> Json:
-        return await self._store.result_of(tenant, call_id)
-
-    async def run(self, tenant: str, run_id: str) -> RunRow:
-        return await self._store.run(tenant, run_id)
-
-    async def runs(
-        self, tenant: str, *, limit: int = 50, state: RunState | None = None, before: str | None = None
-    ) -> Sequence[RunRow]:
-        return await self._store.runs(tenant, limit=limit, state=state, before=before)
-
-    async def events(self, tenant: str, run_id: str, *, after: int = 0) -> Sequence[JournalEvent]:
-        return await self._store.events(tenant, run_id, after=after)
-
-    async def _hooked(self, entries: Sequence[JournalEntry], write: Callable[[], Awaitable[Any]]) -> Any:
+    async def _hooked(self, entries: Sequence[JournalEntry], write: Coroutine[Any, Any, T]) -> T:
         self.writes += 1
         number, names = self.writes, [entry.type for entry in entries]
-        await self.before(number, names)
-        # as in the real store, what was handed over gets written whatever becomes of the caller
-        written = await asyncio.shield(asyncio.ensure_future(write()))
+        with closing(write):
+            await self.before(number, names)
+            # as in the real store, what was handed over gets written whatever becomes of the caller
+            written = await asyncio.shield(asyncio.ensure_future(write))
         await self.after(number, names)
         return written
 
@@ -151,9 +135,9 @@ class Lab:
     Model = FakeModel
     principal = Principal(tenant="acme", subject="kim", scopes=frozenset({"*"}))
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: HookedStore) -> None:
         self.store = store
-        self.hooked = HookedStore(store)
+        """What was logged, in place of its being printed."""
         self.engines: list[tuple[Engine, Boundary, ToolRegistry]] = []
         self._before = asyncio.all_tasks()
         self._ids = itertools.count(1)
@@ -165,9 +149,9 @@ class Lab:
     async def engine(self, *tools: AnyTool, retry: RetryPolicy | None = None) -> Engine:
         registry = ToolRegistry()
         await registry.add(PythonTools("test", tools))
-        boundary = Boundary(registry=registry, store=self.hooked)
+        boundary = Boundary(registry=registry, store=self.store)
         engine = Engine(
-            boundary=boundary, store=self.hooked, retry=retry or RetryPolicy(first_wait_s=0, longest_wait_s=0)
+            boundary=boundary, store=self.store, retry=retry or RetryPolicy(first_wait_s=0, longest_wait_s=0)
         )
         self.engines.append((engine, boundary, registry))
         return engine
@@ -286,7 +270,7 @@ class Lab:
             if this == number:
                 raise StoreError("write to the record", "the disk is full")
 
-        self.hooked.before = refuse
+        self.store.before = refuse
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -300,7 +284,7 @@ def token_vocabulary() -> None:
 @pytest.fixture
 async def lab(tmp_path: Path) -> AsyncGenerator[Lab]:
     """Everything closed after the test, and no task left behind."""
-    store = await SqliteStore.open(tmp_path / "daeri.db")
+    store = await HookedStore.open(tmp_path / "daeri.db")
     lab = Lab(store)
     yield lab
     async with asyncio.timeout(WATCHDOG_S):

@@ -165,7 +165,7 @@ async def test_cancelling_while_an_event_is_being_written_keeps_journal_and_run_
             writing.set()
             await go_on.wait()
 
-    setattr(lab.hooked, when, slow)
+    setattr(lab.store, when, slow)
     run = await lab.start(lab.Model(lab.calls(lab.call("look")), lab.says("seen")), look)
     await lab.happens(writing)
     stopping = asyncio.create_task(run.cancel())
@@ -186,7 +186,7 @@ async def test_a_run_whose_end_is_being_written_stays_as_it_ended(lab: Lab, when
             writing.set()
             await go_on.wait()
 
-    setattr(lab.hooked, when, slow)
+    setattr(lab.store, when, slow)
     run = await lab.start(lab.Model(lab.says("Hello!")))
     await lab.happens(writing)
     stopping = asyncio.create_task(run.cancel())
@@ -216,7 +216,7 @@ async def test_a_start_that_is_cancelled_leaves_no_run_that_nobody_drives(lab: L
             writing.set()
             await go_on.wait()
 
-    setattr(lab.hooked, when, slow)
+    setattr(lab.store, when, slow)
     engine = await lab.engine()
     starting = asyncio.create_task(
         engine.start("Hi.", agent=Agent(name="clerk"), model=lab.Model(), principal=lab.principal)
@@ -228,6 +228,31 @@ async def test_a_start_that_is_cancelled_leaves_no_run_that_nobody_drives(lab: L
     with pytest.raises(asyncio.CancelledError):
         await lab.soon(starting)
     assert [row.state for row in await lab.store.runs("acme")] == ["cancelled"]
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_start_that_is_cancelled_just_as_it_is_done_leaves_no_run_that_nobody_drives(
+    lab: Lab, turns: int
+) -> None:
+    written = asyncio.Event()
+
+    async def tell(number: int, names: Sequence[str]) -> None:
+        written.set()
+
+    lab.store.after = tell
+    engine = await lab.engine()
+    model = lab.Model(lab.hangs(reached=asyncio.Event()))
+    starting = asyncio.create_task(engine.start("Hi.", agent=Agent(name="clerk"), model=model, principal=lab.principal))
+    await lab.happens(written)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    starting.cancel()
+    await lab.soon(asyncio.wait({starting}))
+    if not starting.cancelled():
+        await lab.cancel(starting.result())
+    assert [row.state for row in await lab.store.runs("acme")] == ["cancelled"]
+    del starting
+    assert lab.tasks() == set()
 
 
 async def test_cancelling_twice_is_as_good_as_once(lab: Lab) -> None:
@@ -247,7 +272,7 @@ async def test_a_second_cancel_while_the_end_is_being_written_changes_nothing(la
             writing.set()
             await go_on.wait()
 
-    lab.hooked.before = slow
+    lab.store.before = slow
     run = await lab.start(lab.Model(lab.hangs(reached=reached)))
     await lab.happens(reached)
     first = asyncio.create_task(run.cancel())

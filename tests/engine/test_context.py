@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daeri.engine import ContextTrimmed, Limits
-from daeri.engine._context import Context, Window, block_tokens, fit_block, without_oldest
+from daeri.engine._context import Context, Window, block_tokens, fit_block
 from daeri.models import Block, CallAnswer, ModelCall, ModelReply, ToolSpec
 from daeri.tools import tool
 
@@ -121,12 +121,36 @@ def test_a_cut_answer_says_how_much_of_the_whole_is_missing() -> None:
 
 
 def test_without_its_oldest_block_the_window_counts_one_more_as_left_out() -> None:
-    call = ModelCall(id="c", name="note", arguments="{}")
-    block = Block(reply=ModelReply(calls=(call,)), answers=(CallAnswer(call=call, content="x"),))
-    assert without_oldest(Window(blocks=(block, block), omitted=3)) == Window(
+    context, block = roomy_context(), block_of("x")
+    assert context.shorter(Window(blocks=(block, block), omitted=3)) == Window(
         blocks=(block,), omitted=4, reason="overflow"
     )
-    assert without_oldest(Window(blocks=(block,))) is None
+    assert context.shorter(Window(blocks=())) is None
+
+
+def test_the_only_block_is_cut_visibly_when_the_model_finds_it_too_long() -> None:
+    context = roomy_context()
+    window = context.window([block_of("word " * 2000)])
+    shorter = context.shorter(window)
+    assert shorter is not None
+    [cut] = shorter.blocks
+    assert "of 10,000 characters cut" in cut.answers[0].content
+    assert block_tokens(cut) <= block_tokens(window.blocks[0]) // 2
+
+
+def test_what_was_too_long_once_is_not_sent_again_in_the_next_turn() -> None:
+    context, blocks = roomy_context(), [block_of("word " * 500) for _ in range(4)]
+    context.shorter(context.window(blocks))
+    assert len(context.window([*blocks, block_of("word " * 500)]).blocks) == 3
+
+
+def roomy_context() -> Context:
+    return Context(instructions="", goal="", tools=(), limits=Limits())
+
+
+def block_of(content: str) -> Block:
+    call = ModelCall(id="c", name="note", arguments="{}")
+    return Block(reply=ModelReply(calls=(call,)), answers=(CallAnswer(call=call, content=content),))
 
 
 @tool(read_only=True)

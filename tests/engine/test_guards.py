@@ -169,7 +169,7 @@ async def test_the_time_limit_reached_while_an_event_is_being_written_loses_noth
             clock.strike()
             await lab.let_others_go_on()
 
-    lab.hooked.after = slow
+    lab.store.after = slow
     result = await lab.run(lab.Model(lab.says("Too late.")), limits=AN_HOUR)
     assert (result.status, result.reason, result.steps) == ("failed", "max_seconds", 1)
     assert await lab.refolded(result.run_id) == result
@@ -181,7 +181,7 @@ async def test_the_time_limit_reached_while_the_end_is_being_written_comes_too_l
             clock.strike()
             await lab.let_others_go_on()
 
-    lab.hooked.after = slow
+    lab.store.after = slow
     result = await lab.run(lab.Model(lab.says("Just in time.")), limits=AN_HOUR)
     assert (result.status, result.answer) == ("succeeded", "Just in time.")
     assert (await lab.names(result.run_id)).count("run.ended") == 1
@@ -236,6 +236,35 @@ async def test_a_side_effect_in_the_same_turn_also_makes_the_call_run_again(lab:
     model = lab.Model(both, lab.calls(lab.call("read", {"key": "a"})), lab.says("a"))
     await lab.run(model, *desk.tools)
     assert desk.reads == 2
+
+
+async def test_a_side_effect_under_way_while_the_call_ran_also_makes_it_run_again(lab: Lab) -> None:
+    acting, looked = asyncio.Event(), asyncio.Event()
+    looks: list[str] = []
+
+    @tool
+    async def act() -> str:
+        """Change something, slowly."""
+        acting.set()
+        await looked.wait()
+        return "acted"
+
+    @tool(read_only=True)
+    async def look() -> str:
+        """Look while it is being changed."""
+        looks.append("look")
+        looked.set()
+        return "seen"
+
+    async def act_first(number: int, names: Sequence[str]) -> None:
+        # the second call of the turn is let in when the first one is under way
+        if "call.started" in names and lab.store.writes > 3:
+            await acting.wait()
+
+    lab.store.before = act_first
+    both = lab.calls(lab.call("act"), lab.call("look"))
+    await lab.run(lab.Model(both, lab.calls(lab.call("look")), lab.says("seen")), act, look)
+    assert looks == ["look", "look"]
 
 
 async def test_another_read_in_between_does_not_make_the_call_run_again(lab: Lab, desk: Desk) -> None:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from daeri.engine import JournaledEvent
     from daeri.text import JsonObject
 
+NEWER = ENVELOPE_VERSION + 1
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 USAGE = Usage(input_tokens=1, output_tokens=2, cached_tokens=3, reasoning_tokens=4, estimated=True)
 BODIES: list[JournaledEvent] = [
@@ -139,7 +140,7 @@ def test_a_field_of_a_newer_release_is_ignored() -> None:
         JournalEvent(seq=1, type="claim.checked", at=AT, data={"claim": 1}),
         JournalEvent(seq=1, type="answer.released", at=AT, data={"kind": "hologram"}),
         JournalEvent(seq=1, type="call.teleported", at=AT, data={"call_id": "r.1.0"}),
-        JournalEvent(seq=1, type="answer.released", at=AT, data={"body": "24"}, version=ENVELOPE_VERSION + 1),
+        JournalEvent(seq=1, type="answer.released", at=AT, data={"text": "24", "kind": "model"}, version=NEWER),
     ],
     ids=["type", "value", "call state", "envelope"],
 )
@@ -156,7 +157,8 @@ async def test_a_fold_passes_over_what_a_newer_release_wrote(lab: Lab) -> None:
     for event in await lab.stored(result.run_id):
         newer.append(replace(event, data={**event.data, "future": {"field": True}}))
         newer.append(JournalEvent(seq=0, type="claim.checked", at=AT, data={"claim": 1}))
-        newer.append(JournalEvent(seq=0, type="answer.released", at=AT, data={}, version=ENVELOPE_VERSION + 1))
+        data = {"text": "25", "kind": "model"}
+        newer.append(JournalEvent(seq=0, type="answer.released", at=AT, data=data, version=NEWER))
     assert fold_run(newer, await lab.store.run("acme", result.run_id)) == result
 
 

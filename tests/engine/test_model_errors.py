@@ -165,13 +165,15 @@ async def test_a_second_overflow_ends_in_an_honest_sentence(lab: Lab) -> None:
     assert result.answer == "The task became too long for the model. Please split it into smaller parts."
 
 
-async def test_an_overflow_with_a_single_block_is_final(lab: Lab) -> None:
+async def test_an_overflow_with_a_single_block_is_tried_once_with_that_block_cut(lab: Lab) -> None:
     model = lab.Model(lab.calls(lab.call("note", {"text": "a"})), lab.fails("context_overflow"))
     result = await lab.run(model, note)
-    assert (result.status, len(model.requests)) == ("failed", 2)
+    assert (result.status, len(model.requests)) == ("failed", 3)
 
 
-async def test_a_fault_in_the_model_code_ends_the_run_with_an_apology_not_a_traceback(lab: Lab) -> None:
+async def test_a_fault_in_the_model_code_ends_the_run_with_an_apology_not_a_traceback(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
     async def faulty(request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         yield TextDelta(text="Hm")
         raise ZeroDivisionError("secret detail")
@@ -180,6 +182,7 @@ async def test_a_fault_in_the_model_code_ends_the_run_with_an_apology_not_a_trac
     assert (result.status, result.reason, result.answer_kind) == ("failed", "internal", "apology")
     assert "secret" not in result.answer
     assert result.detail == "ZeroDivisionError: secret detail"
+    assert [(line.levelname, result.run_id in line.getMessage()) for line in caplog.records] == [("ERROR", True)]
     assert await lab.refolded(result.run_id) == result
 
 

@@ -24,7 +24,7 @@ def ran() -> list[str]:
 
 async def test_the_run_of_these_tests_writes_as_often_as_they_say(lab: Lab, ran: list[str]) -> None:
     result = await _work(lab, ran)
-    assert (result, lab.hooked.writes, sorted(ran)) == ("succeeded", WRITES, ["a", "b"])
+    assert (result, lab.store.writes, sorted(ran)) == ("succeeded", WRITES, ["a", "b"])
 
 
 async def _work(lab: Lab, ran: list[str]) -> str:
@@ -59,7 +59,7 @@ async def test_a_disk_that_is_full_from_one_write_on_hangs_nothing(lab: Lab, ran
         if this >= number:
             raise StoreError("write to the record", "the disk is full")
 
-    lab.hooked.before = refuse
+    lab.store.before = refuse
     with pytest.raises(StoreError):
         await _work(lab, ran)
     assert len(ran) <= max(number - 3, 0)
@@ -71,7 +71,7 @@ async def test_the_journal_of_a_run_that_lost_its_store_is_a_prefix(lab: Lab, ra
         if this >= number:
             raise StoreError("write to the record", "the disk is full")
 
-    lab.hooked.before = refuse
+    lab.store.before = refuse
     with pytest.raises(StoreError):
         await _work(lab, ran)
     [row] = await lab.store.runs("acme")
@@ -91,7 +91,7 @@ async def test_a_call_whose_end_cannot_be_written_stays_started(lab: Lab) -> Non
         if "call.succeeded" in names:
             raise StoreError("write to the record", "the disk is full")
 
-    lab.hooked.before = refuse
+    lab.store.before = refuse
     run = await lab.start(lab.Model(lab.calls(lab.call("act"))), act)
     with pytest.raises(StoreError):
         await lab.result(run)
@@ -120,7 +120,7 @@ async def test_a_sibling_of_a_call_that_could_not_be_recorded_is_stopped_and_get
         if "call.succeeded" in names:
             raise StoreError("write to the record", "the disk is full")
 
-    lab.hooked.before = refuse
+    lab.store.before = refuse
     run = await lab.start(lab.Model(lab.calls(lab.call("hang"), lab.call("act"))), hang, act)
     with pytest.raises(StoreError):
         await lab.result(run)
@@ -136,7 +136,7 @@ async def test_a_cancelled_run_whose_end_cannot_be_written_says_so(lab: Lab) -> 
         if "run.ended" in names:
             raise StoreError("write to the record", "the disk is full")
 
-    lab.hooked.before = refuse
+    lab.store.before = refuse
     run = await lab.start(lab.Model(lab.hangs(reached=reached)))
     await lab.happens(reached)
     with pytest.raises(StoreError):

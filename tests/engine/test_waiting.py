@@ -108,3 +108,27 @@ async def test_the_journal_of_a_waiting_run_tells_the_same(lab: Lab) -> None:
     asked = lab.calls(lab.call("send", {"to": "Kim"}), lab.call("transfer", {"amount": 5}), lab.call("balance"))
     result = await lab.run(lab.Model(asked), send, transfer, balance)
     assert await lab.refolded(result.run_id) == result
+
+
+async def test_a_run_that_ends_takes_back_what_it_asked_people_to_approve(lab: Lab) -> None:
+    begun = asyncio.Event()
+
+    @tool(read_only=True)
+    async def forever() -> str:
+        """Never answer."""
+        begun.set()
+        await asyncio.Event().wait()
+        return ""
+
+    asked = lab.calls(lab.call("transfer", {"amount": 5}), lab.call("forever"))
+    run = await lab.start(lab.Model(asked), transfer, forever)
+    await lab.until(run, "call.waiting")
+    await lab.happens(begun)
+    result = await lab.cancel(run)
+    assert [(call.tool, call.state) for call in result.calls] == [("transfer", "denied"), ("forever", "cancelled")]
+    assert [call.failure and call.failure.kind for call in result.calls] == ["approval_withdrawn", "cancelled"]
+    [approval] = await lab.store.approvals_of("acme", run.run_id)
+    assert (approval.state, approval.detail) == ("withdrawn", "the run ended")
+    assert (await lab.names(run.run_id))[-1] == "run.ended"
+    assert await lab.refolded(run.run_id) == result
+    assert [event async for event in run.events()] == await lab.journal(run.run_id)

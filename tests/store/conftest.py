@@ -5,13 +5,21 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from daeri.boundary import AuditEvent, CallChange, CallRecord, CallState, Decision, JournalEntry
+from daeri.boundary import (
+    ApprovalRecord,
+    AuditEvent,
+    CallChange,
+    CallRecord,
+    CallState,
+    Decision,
+    JournalEntry,
+)
 from daeri.engine import RunRow
 from daeri.store import CHAIN, GENESIS, AuditRow, SqliteStore
 from daeri.text import Json, digest
@@ -90,6 +98,32 @@ def change() -> Callable[..., CallChange]:
     ) -> CallChange:
         fields: dict[str, Any] = {"tenant": "acme", "at": AT}
         return CallChange(call_id=call_id, was=was, state=state, **{**fields, **given})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def ask() -> Callable[..., ApprovalRecord]:
+    """A request for approval of a call to `mail.send`, outside runs unless told otherwise."""
+
+    def make(approval_id: str = "a1", call_id: str = "c1", **given: Any) -> ApprovalRecord:
+        fields: dict[str, Any] = {
+            "tenant": "acme",
+            "tool": "mail.send",
+            "definition_hash": "sha256:def",
+            "arguments": {"to": "kim"},
+            "digest": f"sha256:{approval_id}",
+            "principal": {"subject": "user:kim", "scopes": ["mail:send"], "on_behalf_of": None},
+            "approvals_needed": 1,
+            "risk": "high",
+            "rules": ("risk.high",),
+            "reasons": ("위험이 높습니다",),
+            "consequences": "메일이 나갑니다",
+            "state": "pending",
+            "created_at": AT,
+            "expires_at": AT + timedelta(hours=4),
+        }
+        return ApprovalRecord(approval_id=approval_id, call_id=call_id, **{**fields, **given})
 
     return make
 

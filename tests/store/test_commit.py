@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from daeri.boundary import ApprovalRecord, AuditEvent, CallChange, CallRecord, JournalEntry, StoredCall
+from daeri.boundary import ApprovalRecord, AuditEvent, CallChange, CallRecord, JournalEntry, StoredApproval, StoredCall
 from daeri.errors import ConflictError, Failure, NotFoundError, StoreError
 from daeri.store import SqliteStore
 from daeri.text import digest
@@ -14,28 +14,8 @@ Rows = Callable[..., Sequence[tuple[Any, ...]]]
 
 
 @pytest.fixture
-def approval(call: Callable[..., CallRecord]) -> ApprovalRecord:
-    waiting = call("c1", "waiting", arguments={"to": "kim"}, run_id="r1")
-    return ApprovalRecord(
-        approval_id="a1",
-        tenant="acme",
-        call_id="c1",
-        tool="mail.send",
-        definition_hash="sha256:def",
-        arguments=waiting.arguments,
-        digest="sha256:bound",
-        principal={"subject": "user:kim", "scopes": ["mail:send"], "on_behalf_of": None},
-        approvals_needed=1,
-        risk="high",
-        rules=("risk.high",),
-        reasons=("위험이 높습니다",),
-        consequences="메일이 나갑니다",
-        state="pending",
-        created_at=waiting.at,
-        expires_at=waiting.at + timedelta(hours=4),
-        run_id="r1",
-        agent="assistant",
-    )
+def approval(ask: Callable[..., ApprovalRecord]) -> ApprovalRecord:
+    return ask("a1", "c1", run_id="r1", agent="assistant")
 
 
 async def test_a_call_is_read_back_as_it_was_recorded(store: SqliteStore, call: Callable[..., CallRecord]) -> None:
@@ -47,7 +27,9 @@ async def test_a_call_is_read_back_as_it_was_recorded(store: SqliteStore, call: 
         agent="assistant",
         idempotency_key="k1",
         sources={"/b/0": "user"},
-        failure=Failure(kind="denied", diagnostic="no scope", path="/b", user_message="권한이 없습니다"),
+        failure=Failure(
+            kind="denied", diagnostic="no scope", path="/b", user_message="권한이 없습니다", retry_after_s=1.5
+        ),
     )
 
     await store.commit([record])
@@ -118,6 +100,24 @@ async def test_one_result_of_two_calls_is_stored_once(
     assert await store.result_of("acme", "c2") == {"x": "y" * 5000}
 
 
+async def test_a_call_is_found_by_its_idempotency_key_and_a_second_one_with_it_is_a_conflict(
+    store: SqliteStore, call: Callable[..., CallRecord]
+) -> None:
+    keyed, bare = call("c1", idempotency_key="k1"), call("c9")
+    await store.commit([keyed, bare])
+
+    with pytest.raises(ConflictError, match="call 'c2' is no longer new"):
+        await store.commit([call("c2", idempotency_key="k1")])
+    await store.commit([call("c3", idempotency_key="k1", subject="user:lee"), call("c4"), call("c5")])
+
+    found = await store.find_keyed_call("acme", "user:kim", "k1")
+    assert found is not None
+    assert found.record == keyed
+    assert await store.find_keyed_call("acme", "user:kim", "k2") is None
+    assert await store.find_keyed_call("other", "user:kim", "k1") is None
+    assert await store.find_call("acme", "c2") is None
+
+
 async def test_a_result_of_none_is_a_result(
     store: SqliteStore, call: Callable[..., CallRecord], change: Callable[..., CallChange]
 ) -> None:
@@ -182,7 +182,9 @@ async def test_an_approval_request_is_read_back_as_it_was_recorded(
 
     await store.commit([approval, waiting])
 
-    assert await store.approvals_of("acme", "r1") == [approval]
+    assert await store.approvals_of("acme", "r1") == [
+        StoredApproval(record=approval, state="pending", version=0, votes=(), detail="", closed_at=None)
+    ]
     assert [stored.record for stored in await store.calls_of("acme", "r1")] == [waiting]
 
 

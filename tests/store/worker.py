@@ -9,7 +9,7 @@ import sqlite3
 import sys
 from datetime import UTC, datetime
 
-from daeri.boundary import AuditEvent, CallChange, CallRecord, JournalEntry, Record
+from daeri.boundary import ApprovalChange, AuditEvent, CallChange, CallRecord, JournalEntry, Record, Vote
 from daeri.engine import RunRow
 from daeri.errors import ConflictError, StoreError
 from daeri.store import SqliteStore
@@ -97,6 +97,45 @@ async def write_some(path: str, name: str, units: str) -> None:
                 print(seq, flush=True)
 
         await asyncio.gather(*[caller(number) for number in range(4)])
+
+
+def vote(approval_id: str, version: int, approver: str) -> ApprovalChange:
+    at = datetime.now(UTC)
+    return ApprovalChange(
+        approval_id=approval_id,
+        tenant=TENANT,
+        version=version,
+        state="approved",
+        at=at,
+        vote=Vote(approver=approver, verdict="approve", reason="", at=at),
+    )
+
+
+async def decide_once(path: str, name: str, attempts: str) -> None:
+    """So many people decide about one request at the same moment, once the test says go; names who got through."""
+    async with await SqliteStore.open(path) as store:
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+
+        async def attempt(approver: str) -> None:
+            try:
+                await store.commit([vote("a1", 0, approver)])
+            except ConflictError:
+                return
+            print(approver, flush=True)
+
+        await asyncio.gather(*[attempt(f"{name}-{number}") for number in range(int(attempts))])
+
+
+async def decide_for_ever(path: str, name: str) -> None:
+    """Approve one request again and again as somebody else, until the process is killed."""
+    async with await SqliteStore.open(path) as store:
+        while True:
+            stored = await store.find_approval(TENANT, "a1")
+            version = stored.version if stored else 0
+            approver = f"{name}-{version}"
+            await store.commit([vote("a1", version, approver)])
+            print(approver, flush=True)
 
 
 async def fill_the_disk(path: str) -> None:

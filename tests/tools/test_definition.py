@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -73,12 +73,8 @@ def test_a_function_that_can_not_be_a_tool_is_refused_with_what_to_do() -> None:
     def stream() -> Iterator[int]:
         yield 1
 
-    async def stream_async() -> AsyncIterator[int]:
-        yield 1
-
     assert "the result can't be described" in definition_problem(opaque_result)
-    assert "Return a list" in definition_problem(stream)
-    assert "Return a list" in definition_problem(stream_async)
+    assert "Make it async to stream them, or return a list" in definition_problem(stream)
     assert "not a function" in definition_problem(functools.partial(stream))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from daeri.errors import ErrorKind, Failure
@@ -26,6 +27,14 @@ def admitted(request: CallRequest) -> tuple[CallRequest, Failure | None]:
     arguments = {"left_out": _sentence(problem)} if problem else scrub(request.arguments)
     name = scrub_text(cut_middle(request.tool, _MAX_NAME_CHARS).text)
     return replace(request, tool=name, arguments=arguments), problem and _failure("invalid_arguments", problem)
+
+
+def normalised(request: CallRequest, tool: Tool | Failure, validators: ToolValidators) -> CallRequest:
+    """The request without the nulls that stand for "not given": from here on these are its arguments."""
+    if isinstance(tool, Failure) or not isinstance(request.arguments, Mapping):
+        return request
+    arguments = validators.arguments(tool).normalise(request.arguments)
+    return request if arguments is request.arguments else replace(request, arguments=arguments)
 
 
 def argument_failure(tool: Tool, arguments: JsonObject, validators: ToolValidators) -> Failure | None:

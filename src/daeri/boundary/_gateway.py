@@ -1,39 +1,51 @@
-"""Carries an allowed call out, within its time, and turns whatever goes wrong into data."""
+"""Carries allowed calls out, each in its time and in its place, and turns whatever goes wrong into data."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 
-from daeri.errors import Failure, ToolError
-from daeri.text import Json, JsonObject, cut_middle, scrub_text
-from daeri.tools import ArgumentsError, ResultError, Tool, ToolContext, ToolProvider
+from daeri.errors import Failure
+from daeri.text import Json, JsonObject
+from daeri.tools import Tool, ToolContext, ToolProvider
+
+from ._attempts import Attempts, Carried, OnAttempt, Pace
+from ._breaker import Breakers, BreakerState
+from ._bulkhead import Bulkhead
+from ._faults import Fault
 
 _CANCEL_GRACE_S = 1.0
 """How long a cancelled tool may take to clean up before its call is answered without it."""
-_MAX_TEXT_CHARS = 2_000
-"""Of what a tool says about its failure."""
 
 
 class Gateway:
     """Runs tools; reachable only from the boundary."""
 
-    def __init__(self) -> None:
-        self._stragglers: set[asyncio.Task[Json | Failure]] = set()
+    def __init__(self, pace: Pace | None = None) -> None:
+        self._pace = pace or Pace()
+        self._breakers = Breakers(self._pace.now)
+        self._bulkheads: dict[tuple[str, int, int], Bulkhead] = {}
+        self._stragglers: set[asyncio.Task[Json | Fault]] = set()
 
-    async def carry_out(
-        self, provider: ToolProvider, tool: Tool, arguments: JsonObject, context: ToolContext
-    ) -> Json | Failure:
-        """The tool's result, or why there is none. Cancelling it cancels the tool."""
-        work = asyncio.ensure_future(_invoke(provider, tool, arguments, context))
-        try:
-            done, _ = await asyncio.wait({work}, timeout=tool.timeout_s)
-        except asyncio.CancelledError:
-            await self._stop(work)
-            raise
-        if done:
-            return _cancelled_itself(tool) if work.cancelled() else work.result()
-        await self._stop(work)
-        return Failure(kind="timeout", diagnostic=f"{tool.name} did not finish within {tool.timeout_s:g} s")
+    def breakers(self) -> Sequence[BreakerState]:
+        """How the circuits of the tools and upstreams stand that were called so far."""
+        return self._breakers.states()
+
+    def carriage(
+        self, provider: ToolProvider, tool: Tool, arguments: JsonObject, context: ToolContext, *, on_attempt: OnAttempt
+    ) -> Carriage:
+        """One call, ready to be carried out."""
+        attempts = Attempts(
+            provider,
+            tool,
+            arguments,
+            context,
+            breakers=self._breakers,
+            pace=self._pace,
+            stop=self._stop,
+            on_attempt=on_attempt,
+        )
+        return Carriage(tool, attempts, self._bulkhead(tool), self._pace.now)
 
     async def aclose(self) -> None:
         """Cancel what still runs after its call was answered, and wait for it a little."""
@@ -42,7 +54,17 @@ class Gateway:
         if self._stragglers:
             await asyncio.wait(self._stragglers, timeout=_CANCEL_GRACE_S)
 
-    async def _stop(self, work: asyncio.Task[Json | Failure]) -> None:
+    def _bulkhead(self, tool: Tool) -> Bulkhead | None:
+        limits = tool.resilience
+        if limits.max_concurrent is None:
+            return None
+        key = (tool.name, limits.max_concurrent, limits.max_queued)
+        bulkhead = self._bulkheads.get(key)
+        if bulkhead is None:
+            bulkhead = self._bulkheads[key] = Bulkhead(*key, self._pace.now)
+        return bulkhead
+
+    async def _stop(self, work: asyncio.Task[Json | Fault]) -> None:
         # known before the wait, which a further cancel may interrupt: if it ignores its cancellation its call is
         # answered all the same, and the task stays ours until shutdown
         self._stragglers.add(work)
@@ -51,39 +73,39 @@ class Gateway:
         await asyncio.wait({work}, timeout=_CANCEL_GRACE_S)
 
 
-async def _invoke(provider: ToolProvider, tool: Tool, arguments: JsonObject, context: ToolContext) -> Json | Failure:
-    try:
-        return await provider.invoke(tool.name, arguments, context)
-    except asyncio.CancelledError:
-        if (task := asyncio.current_task()) is not None and task.cancelling():
-            raise
-        return _cancelled_itself(tool)
-    except KeyboardInterrupt:  # the person at the keyboard, not the tool
-        raise
-    except BaseException as error:  # a tool that calls sys.exit() must not end the process
-        return _failure_of(tool, error)
+class Carriage:
+    """One call on its way to its tool."""
 
+    def __init__(self, tool: Tool, attempts: Attempts, bulkhead: Bulkhead | None, now: Callable[[], float]) -> None:
+        self._tool = tool
+        self._attempts = attempts
+        self._bulkhead = bulkhead
+        self._now = now
 
-def _failure_of(tool: Tool, error: BaseException) -> Failure:
-    if isinstance(error, ToolError):
-        # a subclass may have forgotten to call ToolError.__init__
-        diagnostic = _words(getattr(error, "diagnostic", error))
-        if isinstance(error, ArgumentsError):
-            return Failure(kind="invalid_arguments", diagnostic=diagnostic, path=error.problem.path)
-        if isinstance(error, ResultError):
-            return Failure(kind="contract_violation", diagnostic=diagnostic)
-        said = getattr(error, "user_message", None)
-        return Failure(kind="tool_error", diagnostic=diagnostic, user_message=_words(said) if said else None)
-    return Failure(kind="tool_error", diagnostic=_words(f"{tool.name} raised {type(error).__name__}: {_words(error)}"))
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the tool may have had an effect by now that can't be had twice; asked when it is cancelled."""
+        return self._attempts.in_doubt
 
+    async def run(self) -> Carried:
+        """The tool's result, or why there is none. Cancelling it cancels the tool."""
+        deadline = self._now() + self._tool.timeout_s
+        if self._bulkhead is None:
+            return await self._attempts.make(deadline)
+        # a call keeps its place through its pauses: a system in trouble is to get fewer calls, not others instead
+        since = await self._bulkhead.enter(self._tool.timeout_s)
+        if isinstance(since, Failure):
+            return Carried(result=since, attempts=0)
+        try:
+            return await self._attempts.make(deadline)
+        finally:
+            self._leave(self._bulkhead, since)
 
-def _cancelled_itself(tool: Tool) -> Failure:
-    return Failure(kind="tool_error", diagnostic=f"{tool.name} cancelled itself")
-
-
-def _words(said: object) -> str:
-    try:
-        text = str(said)
-    except Exception as error:  # an exception's own code makes its text, and that may fail like anything else
-        text = f"(its text can't be read: {type(error).__name__})"
-    return scrub_text(cut_middle(text, _MAX_TEXT_CHARS).text)
+    def _leave(self, bulkhead: Bulkhead, since: float) -> None:
+        running = self._attempts.running
+        if not running:
+            bulkhead.leave(since)
+            return
+        # what ignores its cancellation still uses the system: its place is free when it ends
+        (straggler,) = running
+        straggler.add_done_callback(lambda _: bulkhead.leave(since))

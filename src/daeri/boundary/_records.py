@@ -33,6 +33,9 @@ class CallRequest:
     allowed_tools: frozenset[str] | None = None
     """The allow-list of the agent: anything else is invisible to this call. `None`: all."""
     idempotency_key: str | None = None
+    """Chosen by the caller, per subject: a second ask with it gets the outcome of the first."""
+    approval_id: str | None = None
+    """An earlier request for approval of the same caller: the ask gets its outcome, and nothing new begins."""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """Where argument values came from, by JSON Pointer; carried and recorded, not yet weighed."""
     locale: Locale = "en"
@@ -47,6 +50,18 @@ class Decision:
     reasons: tuple[str, ...]
     approvals_needed: int = 0
     risk: Risk = "low"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Effort:
+    """What it took to carry a call out."""
+
+    attempts: int = 0
+    """How often the tool was asked; 0: a circuit was open, no place was free, or it never came so far."""
+    last_attempt_ms: float | None = None
+    """Of the last attempt alone; those before it have events of their own."""
+    fallback: str | None = None
+    """The tool that answered instead, or `static answer`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +82,8 @@ class CallOutcome:
     approval_id: str | None = None
     """The request that a person must decide, for `waiting`."""
     elapsed_ms: float = 0.0
+    effort: Effort = field(default_factory=Effort, compare=False)
+    """Only who carried the call out is told; of a recorded outcome, its journal and audit events say it."""
 
 
 # What the store is asked to write. One `commit` is one transaction: all of its records or none.

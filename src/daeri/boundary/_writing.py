@@ -10,6 +10,7 @@ from daeri.identity import Principal
 from daeri.text import Json, JsonObject, digest
 from daeri.tools import Tool
 
+from ._attempts import AttemptNote
 from ._records import (
     ApprovalRecord,
     AuditEvent,
@@ -17,7 +18,9 @@ from ._records import (
     CallRequest,
     CallState,
     Decision,
+    Effort,
     JournalEntry,
+    Record,
 )
 
 
@@ -30,6 +33,8 @@ def principal_json(principal: Principal) -> JsonObject:
         "scopes": sorted(principal.scopes),
         "roles": sorted(principal.roles),
     }
+    if principal.via is not None:
+        who["via"] = principal.via
     if principal.on_behalf_of is not None:
         who["on_behalf_of"] = principal_json(principal.on_behalf_of)
     return who
@@ -38,7 +43,11 @@ def principal_json(principal: Principal) -> JsonObject:
 def failure_json(failure: Failure) -> JsonObject:
     """A failure as it goes into records, without the fields that are not set."""
     return _present(
-        kind=failure.kind, diagnostic=failure.diagnostic, path=failure.path, user_message=failure.user_message
+        kind=failure.kind,
+        diagnostic=failure.diagnostic,
+        path=failure.path,
+        user_message=failure.user_message,
+        retry_after_s=failure.retry_after_s,
     )
 
 
@@ -64,6 +73,7 @@ def journal(
     approval_id: str | None = None,
     elapsed_ms: float | None = None,
     result_digest: str | None = None,
+    effort: Effort | None = None,
 ) -> Iterable[JournalEntry]:
     """The event `call.<state>` for the run of the call; nothing for a call outside runs."""
     if request.run_id is None:
@@ -78,8 +88,32 @@ def journal(
         approval_id=approval_id,
         elapsed_ms=elapsed_ms,
         result_digest=result_digest,
+        **effort_marks(effort),
     )
     yield JournalEntry(run_id=request.run_id, tenant=request.principal.tenant, type=f"call.{state}", at=at, data=data)
+
+
+def binding(
+    *,
+    tenant: str,
+    principal: JsonObject,
+    tool: str,
+    definition_hash: str,
+    arguments: Json,
+    idempotency_key: str | None,
+) -> str:
+    """The digest over who asks for what with which arguments.
+
+    An idempotency key is part of it where there is one: two asks with keys of their own are two, be they else equal.
+    """
+    bound: dict[str, Json] = {
+        "tenant": tenant,
+        "principal": principal,
+        "tool": tool,
+        "definition_hash": definition_hash,
+        "arguments": arguments,
+    }
+    return digest(bound if idempotency_key is None else {**bound, "idempotency_key": idempotency_key})
 
 
 def approval_record(
@@ -87,13 +121,14 @@ def approval_record(
 ) -> ApprovalRecord:
     """The request that a person will decide, bound by digest to who asks for what with which arguments."""
     principal = principal_json(request.principal)
-    bound: dict[str, Json] = {
-        "tenant": record.tenant,
-        "principal": principal,
-        "tool": tool.name,
-        "definition_hash": tool.definition_hash,
-        "arguments": record.arguments,
-    }
+    bound = binding(
+        tenant=record.tenant,
+        principal=principal,
+        tool=tool.name,
+        definition_hash=tool.definition_hash,
+        arguments=record.arguments,
+        idempotency_key=record.idempotency_key,
+    )
     return ApprovalRecord(
         approval_id=approval_id,
         tenant=record.tenant,
@@ -101,7 +136,7 @@ def approval_record(
         tool=tool.name,
         definition_hash=tool.definition_hash,
         arguments=record.arguments,
-        digest=digest(bound),
+        digest=bound,
         principal=principal,
         approvals_needed=decision.approvals_needed,
         risk=decision.risk,
@@ -147,7 +182,8 @@ def audit_of_outcome(
     *,
     failure: Failure | None,
     result_digest: str | None,
-    elapsed_ms: float,
+    elapsed_ms: float | None,
+    effort: Effort | None = None,
 ) -> AuditEvent:
     """How the call ended; its result only as a digest."""
     data = _present(
@@ -155,8 +191,34 @@ def audit_of_outcome(
         failure=failure and _failure_mark(failure),
         result_digest=result_digest,
         elapsed_ms=elapsed_ms,
+        **effort_marks(effort),
     )
     return _audit(request, f"call.{state}", at, data)
+
+
+def attempt_records(request: CallRequest, note: AttemptNote, at: datetime) -> Iterable[Record]:
+    """An attempt that failed and is followed by another, as the event `call.attempted`."""
+    seen = _present(
+        tool=request.tool, number=note.number, elapsed_ms=note.elapsed_ms, retry_in_s=round(note.retry_in_s, 3)
+    )
+    if request.run_id is not None:
+        data = {"call_id": request.call_id, **seen, "failure": failure_json(note.failure)}
+        yield JournalEntry(
+            run_id=request.run_id, tenant=request.principal.tenant, type="call.attempted", at=at, data=data
+        )
+    yield _audit(request, "call.attempted", at, {**seen, "failure": _failure_mark(note.failure)})
+
+
+def effort_marks(effort: Effort | None) -> JsonObject:
+    """What is worth a word about an effort: nothing, if one attempt was enough."""
+    if effort is None:
+        return {}
+    several = effort.attempts != 1
+    return _present(
+        attempts=effort.attempts if several else None,
+        last_attempt_ms=effort.last_attempt_ms if several else None,
+        fallback=effort.fallback,
+    )
 
 
 def _audit(request: CallRequest, kind: str, at: datetime, data: JsonObject) -> AuditEvent:

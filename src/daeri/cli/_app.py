@@ -20,7 +20,28 @@ from daeri._version import __version__
 from daeri.errors import DaeriError
 from daeri.text import message
 
-from ._commands import Lang, doctor, export_run, init, list_runs, list_tools, run, show_run, show_tool
+from ._commands import (
+    Lang,
+    approve,
+    call_tool,
+    check_policy,
+    doctor,
+    explain_policy,
+    export_run,
+    init,
+    list_approvals,
+    list_runs,
+    list_tools,
+    reject,
+    run,
+    show_approval,
+    show_run,
+    show_tool,
+    sign_audit,
+    tail_audit,
+    verify_audit,
+    withdraw,
+)
 from ._error_text import error_text
 from ._exit import ExitCode, exit_code_of_error
 from ._help import LocalCommand, LocalGroup, localise
@@ -50,7 +71,24 @@ def build_app() -> typer.Typer:
     tools = _group("cli.help.tools")
     tools.command("list", cls=LocalCommand, help="cli.help.tools_list")(list_tools)
     tools.command("show", cls=LocalCommand, help="cli.help.tools_show")(show_tool)
+    tools.command("call", cls=LocalCommand, help="approvals.help.call")(call_tool)
     app.add_typer(tools, name="tools")
+    approvals = _group("approvals.help.approvals")
+    approvals.command("list", cls=LocalCommand, help="approvals.help.list")(list_approvals)
+    approvals.command("show", cls=LocalCommand, help="approvals.help.show")(show_approval)
+    approvals.command("approve", cls=LocalCommand, help="approvals.help.approve")(approve)
+    approvals.command("reject", cls=LocalCommand, help="approvals.help.reject")(reject)
+    approvals.command("withdraw", cls=LocalCommand, help="approvals.help.withdraw")(withdraw)
+    app.add_typer(approvals, name="approvals")
+    audit = _group("audit.help.audit")
+    audit.command("verify", cls=LocalCommand, help="audit.help.verify")(verify_audit)
+    audit.command("tail", cls=LocalCommand, help="audit.help.tail")(tail_audit)
+    audit.command("checkpoint", cls=LocalCommand, help="audit.help.checkpoint")(sign_audit)
+    app.add_typer(audit, name="audit")
+    policy = _group("cli.help.policy")
+    policy.command("check", cls=LocalCommand, help="cli.help.policy_check")(check_policy)
+    policy.command("explain", cls=LocalCommand, help="cli.help.policy_explain")(explain_policy)
+    app.add_typer(policy, name="policy")
     app.command("doctor", cls=LocalCommand, help="cli.help.doctor")(doctor)
     app.command("init", cls=LocalCommand, help="cli.help.init")(init)
     return app

@@ -8,6 +8,7 @@ from daeri.errors import (
     DefinitionError,
     ModelError,
     NotFoundError,
+    RefusedError,
     SettingsError,
     StoreError,
 )
@@ -39,6 +40,10 @@ def error_text(error: DaeriError, locale: Locale) -> str:
             return message("cli.error.not_found", locale, noun=noun, name=error.name, hint=error.hint).rstrip()
         case ConflictError():
             return message("cli.error.conflict", locale, noun=error.noun, name=error.name, expected=error.expected)
+        case RefusedError():
+            attempt = message(f"approvals.attempt.{error.attempt}", locale)
+            why = message(f"approvals.refused.{error.rule}", locale, why=error.why)
+            return message("approvals.refused.sentence", locale, attempt=attempt, name=error.name, why=why)
         case StoreError():
             return message("cli.error.store", locale, action=error.action, cause=error.cause)
         case ModelError():
@@ -47,4 +52,4 @@ def error_text(error: DaeriError, locale: Locale) -> str:
             return message("cli.error.other", locale, detail=error)
 
 
-_NOUNS = frozenset({"agent", "run", "tool"})
+_NOUNS = frozenset({"agent", "approval request", "principal", "run", "tool"})

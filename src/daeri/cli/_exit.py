@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from daeri.errors import DaeriError, DefinitionError, NotFoundError, SettingsError
+from daeri.errors import DaeriError, DefinitionError, NotFoundError, RefusedError, SettingsError
 
 if TYPE_CHECKING:
+    from daeri.boundary import CallOutcome, CallState
     from daeri.engine import RunResult, RunState
 
 
@@ -53,17 +54,35 @@ _BY_STATE: dict[RunState, ExitCode] = {
     "cancelled": ExitCode.CANCELLED,
 }
 
+_BY_CALL_STATE: dict[CallState, ExitCode] = {
+    "succeeded": ExitCode.SUCCEEDED,
+    "waiting": ExitCode.WAITING_APPROVAL,
+    "denied": ExitCode.DENIED,
+    "started": ExitCode.UNKNOWN_OUTCOME,
+    "unknown": ExitCode.UNKNOWN_OUTCOME,
+    "cancelled": ExitCode.CANCELLED,
+}
+
 
 def exit_code_of(result: RunResult) -> ExitCode:
     """The exit code of a run that ended or waits."""
-    if result.unknown_calls:
+    if result.unknown_calls and result.status != "cancelled":
         return ExitCode.UNKNOWN_OUTCOME
     if result.reason == "denied":
         return ExitCode.DENIED
     return _BY_STATE.get(result.status, ExitCode.FAILED)
 
 
+def exit_code_of_call(outcome: CallOutcome) -> ExitCode:
+    """The exit code of a single call as it stands."""
+    if outcome.failure is not None and outcome.failure.kind == "invalid_arguments":
+        return ExitCode.USAGE
+    return _BY_CALL_STATE.get(outcome.state, ExitCode.FAILED)
+
+
 def exit_code_of_error(error: DaeriError) -> ExitCode:
-    """2 for what the person can correct in the command or the project, 1 for the rest."""
+    """2 for what the person can correct in the command or the project, 5 for what they may not, 1 for the rest."""
+    if isinstance(error, RefusedError):
+        return ExitCode.DENIED
     correctable = isinstance(error, SettingsError | DefinitionError | NotFoundError)
     return ExitCode.USAGE if correctable else ExitCode.FAILED

@@ -4,6 +4,7 @@
      "calls": [{…, "result": the full one}], "approvals": [{…}], "tools": {name: definition}}
 
 Events are as they are stored, those of other releases too. `tools` holds the definitions that were offered to the run.
+That a run was exported, by whom, is itself on the audit record before anything is given out.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from daeri.boundary import AuditEvent, StoredApproval, principal_json
 from daeri.engine import JournalEvent, RunRow, RunStarted
 from daeri.errors import NotFoundError
+from daeri.identity import Principal
 from daeri.settings import Settings
 from daeri.store import SqliteStore
 from daeri.text import Locale, message
 
 from ._exit import ExitCode, UsageError
-from ._opening import locale_of, open_store, read_settings
+from ._opening import acting_principal, locale_of, open_store, read_settings
 from ._shapes import json_text
 
 EXPORT_VERSION = 1
@@ -52,15 +56,29 @@ async def _transcript(settings: Settings, run_id: str) -> dict[str, Any]:
     async with open_store(settings) as store:
         row = await store.run(settings.tenant, run_id)
         events = await store.events(row.tenant, row.run_id)
-        return {
+        transcript = {
             "format": "daeri.run",
             "version": EXPORT_VERSION,
             "run": asdict(row),
             "events": [asdict(event) for event in events],
             "calls": await _calls(store, row),
-            "approvals": [asdict(approval) for approval in await store.approvals_of(row.tenant, row.run_id)],
+            "approvals": [_approval(stored) for stored in await store.approvals_of(row.tenant, row.run_id)],
             "tools": await _definitions(store, events),
         }
+        await store.commit([_exported(row, acting_principal(settings, None), events=len(events))])
+        return transcript
+
+
+def _exported(row: RunRow, principal: Principal, *, events: int) -> AuditEvent:
+    return AuditEvent(
+        tenant=row.tenant,
+        kind="audit.exported",
+        actor=principal.subject,
+        at=datetime.now(UTC),
+        subject=row.run_id,
+        data={"what": "run", "events": events, "principal": principal_json(principal)},
+        run_id=row.run_id,
+    )
 
 
 async def _calls(store: SqliteStore, row: RunRow) -> list[dict[str, Any]]:
@@ -71,6 +89,11 @@ async def _calls(store: SqliteStore, row: RunRow) -> list[dict[str, Any]]:
         outcome = {"state": call.state, "failure": call.failure and asdict(call.failure), "elapsed_ms": call.elapsed_ms}
         calls.append({**asdict(call.record), **outcome, "ended_at": call.ended_at, "result": result})
     return calls
+
+
+def _approval(stored: StoredApproval) -> dict[str, Any]:
+    fields = asdict(stored)
+    return {**fields.pop("record"), **fields}
 
 
 async def _definitions(store: SqliteStore, events: Sequence[JournalEvent]) -> dict[str, Any]:

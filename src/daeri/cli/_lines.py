@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import cast
 
 from daeri.engine import (
+    ApprovalChanged,
     BlockCompleted,
+    CallAttempted,
     CallEvent,
     CallRepeated,
     CallSummary,
@@ -92,6 +94,15 @@ def event_line(body: RunEventBody, locale: Locale) -> str | None:
             detail = one_line(body.detail, RESULT_CHARS * 2)
             seconds = f"{body.retry_in_s:.1f}"
             return message("cli.event.model_retry", locale, attempt=body.attempt, detail=detail, seconds=seconds)
+        case ApprovalChanged():
+            line = message(f"approvals.event.{body.state}", locale, approval=body.approval_id, by=body.by)
+            return f"{line}: {one_line(body.reason, RESULT_CHARS * 2)}" if body.reason else line
+        case CallAttempted():
+            why = one_line(body.failure.diagnostic, RESULT_CHARS * 2)
+            seconds = f"{body.retry_in_s:.1f}"
+            return message(
+                "cli.event.attempted", locale, tool=body.tool, attempt=body.number, detail=why, seconds=seconds
+            )
         case ContextTrimmed():
             return message("cli.event.trimmed", locale, count=body.omitted)
         case _:

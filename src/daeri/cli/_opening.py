@@ -9,9 +9,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, redirect_stdout
 from pathlib import Path
 
-import structlog
-
-from daeri.runtime import DATABASE, Daeri
+from daeri.identity import Principal
+from daeri.runtime import DATABASE, Daeri, local_principal, principal_named
 from daeri.settings import Settings, load_settings
 from daeri.store import SqliteStore
 from daeri.text import Locale
@@ -26,11 +25,20 @@ def read_settings(lang: Locale | None) -> Settings:
         SettingsError: a setting is wrong.
     """
     settings = load_settings(overrides={"lang": lang})
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if settings.debug else logging.CRITICAL),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
-    )
+    log = logging.getLogger("daeri")
+    log.handlers = [logging.StreamHandler(sys.stderr) if settings.debug else logging.NullHandler()]
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
     return settings
+
+
+def acting_principal(settings: Settings, as_name: str | None) -> Principal:
+    """As whom the command line acts: the user of the operating system, or the principal that `--as` names.
+
+    Raises:
+        NotFoundError: the settings declare none of this name.
+    """
+    return local_principal(settings) if as_name is None else principal_named(settings, as_name)
 
 
 def locale_of(settings: Settings) -> Locale:

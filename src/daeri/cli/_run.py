@@ -24,7 +24,7 @@ from daeri.text import Locale, message
 from ._exit import ExitCode, UsageError, exit_code_of
 from ._language import shell_locale
 from ._lines import printable, summary_line
-from ._opening import locale_of, open_daeri, read_settings
+from ._opening import acting_principal, locale_of, open_daeri, read_settings
 from ._progress import Progress, open_progress
 from ._shapes import print_json, run_object
 
@@ -43,6 +43,7 @@ class Order:
     model: str | None
     tools: list[str]
     max_steps: int | None
+    as_name: str | None
     lang: Locale | None
 
 
@@ -75,10 +76,16 @@ def _read_goal(goal: str | None) -> str:
 
 async def _carry_out(settings: Settings, order: Order, goal: str, output: Output) -> int:
     locale = locale_of(settings)
+    principal = acting_principal(settings, order.as_name)
     events_to = sys.stdout if output == "events" else None
     async with open_daeri(settings, order.tools) as daeri:
         run = await daeri.start(
-            goal, agent=order.agent, model=order.model, locale=order.lang, max_steps=order.max_steps
+            goal,
+            agent=order.agent,
+            model=order.model,
+            principal=principal,
+            locale=order.lang,
+            max_steps=order.max_steps,
         )
         async with run:
             progress = open_progress(locale)

@@ -20,10 +20,12 @@ adds `model_reason`; `runs show` adds `goal`, `agent` and `created_at`.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import TextIO, cast
 
+from daeri.boundary import CallOutcome, StoredApproval
 from daeri.engine import CallSummary, RunResult, RunRow
 from daeri.text import JsonObject
 from daeri.tools import Tool
@@ -72,6 +74,58 @@ def call_object(call: CallSummary) -> dict[str, object]:
         "approval_id": call.approval_id,
         "repeats": call.repeats,
     }
+
+
+def outcome_object(outcome: CallOutcome) -> dict[str, object]:
+    """One call outside runs, with its whole result."""
+    return {
+        "call_id": outcome.call_id,
+        "tool": outcome.tool,
+        "state": outcome.state,
+        "result": outcome.value,
+        "failure": None if outcome.failure is None else asdict(outcome.failure),
+        "decision": None if outcome.decision is None else asdict(outcome.decision),
+        "approval_id": outcome.approval_id,
+        "elapsed_ms": outcome.elapsed_ms,
+    }
+
+
+def approval_object(approval: StoredApproval) -> dict[str, object]:
+    """A request for approval, with everything that whoever decides has to know."""
+    record = approval.record
+    requester, person = requester_of(record.principal)
+    return {
+        "approval_id": record.approval_id,
+        "state": approval.state,
+        "call_id": record.call_id,
+        "tool": record.tool,
+        "arguments": record.arguments,
+        "requester": requester,
+        "on_behalf_of": person,
+        "via": record.principal.get("via"),
+        "agent": record.agent,
+        "run_id": record.run_id,
+        "risk": record.risk,
+        "rules": list(record.rules),
+        "reasons": list(record.reasons),
+        "consequences": record.consequences,
+        "approvals_needed": record.approvals_needed,
+        "votes": [asdict(vote) for vote in approval.votes],
+        "definition_hash": record.definition_hash,
+        "digest": record.digest,
+        "detail": approval.detail,
+        "created_at": record.created_at,
+        "expires_at": record.expires_at,
+        "closed_at": approval.closed_at,
+    }
+
+
+def requester_of(principal: JsonObject) -> tuple[str, str]:
+    """Who asked, and the person at the start of the chain."""
+    person = principal
+    while isinstance(behalf := person.get("on_behalf_of"), Mapping):
+        person = behalf
+    return str(principal["subject"]), str(person["subject"])
 
 
 def row_object(row: RunRow) -> dict[str, object]:

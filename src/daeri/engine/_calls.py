@@ -100,7 +100,9 @@ class CallTurn:
         first = progress.first_with(call.provider_id, signature)
         if first is not None and first != call_id and (known := progress.calls.get(first)):
             root = progress.calls[known.repeats] if known.repeats else known
-            if root.state == "succeeded":
+            # some servers begin their ids anew each turn: a look-up after a change is no repeat then
+            stale = root.tool in self._caller.read_only and progress.effects_since(root.call_id, self._caller.read_only)
+            if root.state == "succeeded" and not stale:
                 return _Planned(call_id=call_id, call=call, of=root.call_id, reason="same_provider_id")
         earlier = progress.latest_success(signature)
         if earlier is not None and not progress.effects_since(earlier.call_id, self._caller.read_only):

@@ -66,12 +66,19 @@ class Context:
         kept.reverse()
         return Window(blocks=tuple(kept), omitted=len(blocks) - len(kept), reason=reason)
 
+    def shorter(self, window: Window) -> Window | None:
+        """The window for a model that found it too long: without its oldest block, or its only block cut to half.
 
-def without_oldest(window: Window) -> Window | None:
-    """The window with its oldest block dropped, for a model that found it too long; `None` when only one is left."""
-    if len(window.blocks) < 2:
-        return None
-    return Window(blocks=window.blocks[1:], omitted=window.omitted + 1, reason="overflow")
+        The room stays as small for the turns that follow. `None` when there is no block to take anything from.
+        """
+        if not window.blocks:
+            return None
+        taken = sum(block_tokens(block) for block in window.blocks)
+        if len(window.blocks) == 1:
+            self._room = min(self._room, taken // 2)
+            return replace(window, blocks=(fit_block(window.blocks[0], self._room),), reason="overflow")
+        self._room = min(self._room, taken - block_tokens(window.blocks[0]))
+        return Window(blocks=window.blocks[1:], omitted=window.omitted + 1, reason="overflow")
 
 
 def block_tokens(block: Block) -> int:

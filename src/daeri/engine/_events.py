@@ -1,7 +1,8 @@
 """The one vocabulary of what happens in a run: what is streamed live and what the journal keeps.
 
 Kept in the journal, each with a sequence number: `run.started`, `model.failed`, `model.replied`, `context.trimmed`,
-`call.*` (written by the boundary), `call.repeated`, `block.completed`, `answer.released`, `run.waiting`, `run.ended`.
+`call.*` and `approval.changed` (written by the boundary), `call.repeated`, `block.completed`, `answer.released`,
+`run.waiting`, `run.ended`.
 Live only, gone when nobody listens: `text.draft`, `text.restarted`, `reasoning.draft`, `tool.progress`.
 
 Draft text is what a model writes; released text is what passed every check. Only `answer.released` is an answer.
@@ -15,7 +16,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar, Literal, TypeAlias
 
-from daeri.boundary import CallState, Decision
+from daeri.boundary import ApprovalState, CallState, Decision
 from daeri.errors import Failure, ModelErrorKind
 from daeri.models import ModelReply, Usage
 from daeri.text import Json, JsonObject, Locale
@@ -110,7 +111,38 @@ class CallEvent:
     approval_id: str | None = None
     elapsed_ms: float | None = None
     result_digest: str | None = None
-    result_chars: int | None = None
+    attempts: int | None = None
+    """How often the tool was asked, if not once."""
+    last_attempt_ms: float | None = None
+    fallback: str | None = None
+    """The tool that answered instead, or `static answer`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallAttempted:
+    """One attempt at a call failed and is followed by another."""
+
+    type: ClassVar[str] = "call.attempted"
+    call_id: str
+    tool: str
+    number: int
+    failure: Failure
+    elapsed_ms: float
+    retry_in_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApprovalChanged:
+    """The request for approval that a call waits for was decided, or used, or is over."""
+
+    type: ClassVar[str] = "approval.changed"
+    approval_id: str
+    call_id: str
+    state: ApprovalState
+    by: str
+    """Whose decision it was; `system` when it was nobody's."""
+    reason: str = ""
+    votes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -229,6 +261,8 @@ JournaledEvent: TypeAlias = (
     | ModelReplied
     | ContextTrimmed
     | CallEvent
+    | CallAttempted
+    | ApprovalChanged
     | CallRepeated
     | BlockCompleted
     | AnswerReleased

@@ -16,7 +16,9 @@ from daeri.text import JsonObject
 
 from ._events import (
     AnswerReleased,
+    ApprovalChanged,
     BlockCompleted,
+    CallAttempted,
     CallEvent,
     CallRepeated,
     ContextTrimmed,
@@ -42,6 +44,8 @@ _KNOWN: Mapping[str, type[JournaledEvent]] = {
         ModelFailed,
         ModelReplied,
         ContextTrimmed,
+        CallAttempted,
+        ApprovalChanged,
         CallRepeated,
         BlockCompleted,
         AnswerReleased,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from daeri.boundary import Boundary
-from daeri.errors import Failure, ModelError
+from daeri.errors import Failure, ModelError, NotFoundError, RefusedError
 from daeri.models import Model, ModelReply, ModelRequest, ToolSpec, Usage
 from daeri.text import Locale, message
 
@@ -47,6 +48,7 @@ class Loop:
         self._task = task
         self._recorder = recorder
         self._progress = recorder.progress
+        self._approvals = boundary.approvals
         self._model = ModelTurn(model=task.model, recorder=recorder, retry=retry)
         self._calls = CallTurn(boundary=boundary, recorder=recorder, caller=task.caller)
         self._context = Context(
@@ -72,6 +74,18 @@ class Loop:
             if not self._progress.over:  # the end may have been on its way to the disk
                 await self._stop("max_seconds", limit=f"{limits.max_seconds:g}")
 
+    async def withdraw(self) -> None:
+        """Take back what the run asks people to approve: it is ending, and nothing would come of their answer.
+
+        Raises:
+            StoreError: the record could not be written.
+        """
+        for call in list(self._progress.calls.values()):
+            if call.state == "waiting" and call.approval_id is not None:
+                # decided meanwhile: then it stands as decided
+                with suppress(RefusedError, NotFoundError):
+                    await self._approvals.withdraw(call.approval_id, self._task.caller.principal, "the run ended")
+
     async def _step(self) -> bool:
         """One model turn and its calls; whether the run is over or waits."""
         if reached := self._limit_reached():
@@ -81,7 +95,7 @@ class Loop:
         step = self._progress.steps + 1
         try:
             window = self._context.window(self._progress.blocks)
-            reply = await self._model.take(step, window, self._request)
+            reply = await self._model.take(step, window, self._request, self._context.shorter)
         except ModelError as error:
             await self._give_up(error)
             return True
@@ -127,8 +141,9 @@ class Loop:
             await self._end("refused", reason, text=text, kind="refusal")
             return
         text = reply.text.strip()
-        if reply.finish == "length":
-            text = f"{text}\n{message('stopped.cut_off', self._task.locale)}"
+        if reply.finish in ("length", "filtered"):
+            mark = "cut_off" if reply.finish == "length" else "filtered"
+            text = f"{text}\n{message(f'stopped.{mark}', self._task.locale)}"
         await self._end("succeeded", "answered", text=text, kind="model")
 
     def _failures(self) -> list[Failure] | None:
@@ -175,6 +190,7 @@ class Loop:
         await self._recorder.write(waiting, state=state)
 
     async def _end(self, state: RunState, reason: EndReason, *, text: str, kind: AnswerKind, detail: str = "") -> None:
+        await self.withdraw()
         ended = run_ended(self._recorder, state, reason, detail)
         await self._recorder.write(AnswerReleased(text=text, kind=kind), ended, state=state)
 

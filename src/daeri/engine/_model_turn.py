@@ -12,7 +12,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from daeri.errors import ModelError
 from daeri.models import Model, ModelReply, ModelRequest, ReasoningDelta, TextDelta, Usage, estimate_usage
 
-from ._context import Window, without_oldest
+from ._context import Window
 from ._events import ContextTrimmed, ModelFailed, ReasoningDraft, TextDraft, TextRestarted
 from ._recorder import Recorder
 
@@ -41,8 +41,14 @@ class ModelTurn:
         self._received = ""
         """Text and reasoning of the stream under way: what it has cost so far."""
 
-    async def take(self, step: int, window: Window, request_for: Callable[[Window], ModelRequest]) -> ModelReply:
-        """The reply to the request that `request_for` makes of a window.
+    async def take(
+        self,
+        step: int,
+        window: Window,
+        request_for: Callable[[Window], ModelRequest],
+        shorter: Callable[[Window], Window | None],
+    ) -> ModelReply:
+        """The reply to the request that `request_for` makes of a window; of a `shorter` one if that was too long.
 
         Raises:
             ModelError: every attempt failed, or the first failure was final. Each attempt is in the journal.
@@ -52,11 +58,11 @@ class ModelTurn:
         try:
             return await self._attempts(step, request_for(window))
         except ModelError as error:
-            shorter = without_oldest(window) if error.kind == "context_overflow" else None
-            if shorter is None:
+            less = shorter(window) if error.kind == "context_overflow" else None
+            if less is None:
                 raise
-        await self._trimmed(step, shorter)
-        return await self._attempts(step, request_for(shorter))
+        await self._trimmed(step, less)
+        return await self._attempts(step, request_for(less))
 
     async def _attempts(self, step: int, request: ModelRequest) -> ModelReply:
         policy = self._retry

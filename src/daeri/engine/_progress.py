@@ -156,7 +156,7 @@ class Progress:
             model=row.model,
             detail=ended.detail if ended else "",
             approvals=waiting.approvals if waiting and not ended else (),
-            unknown_calls=waiting.unknown_calls if waiting and not ended else (),
+            unknown_calls=tuple(call.call_id for call in self.calls.values() if _nobody_knows(call, over=self.over)),
         )
 
     def _replied(self, event: ModelReplied) -> None:
@@ -213,6 +213,10 @@ class Progress:
         )
         self.blocks.append(Block(reply=self._reply, answers=answers))
         self._reply = None
+
+
+def _nobody_knows(call: CallSummary, *, over: bool) -> bool:
+    return call.repeats is None and (call.state == "unknown" or (over and call.state == "started"))
 
 
 def fold_events(run_id: str, events: Sequence[RunEvent]) -> Progress:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from daeri.boundary import JournalEntry
+from daeri.errors import StoreError
 from daeri.models import Usage
 
 from ._events import LiveEvent, RunEvent, RunEventBody, RunStarted, ToolProgress
@@ -116,6 +117,15 @@ class Recorder:
     def tool_progress(self, call_id: str, tool: str, text: str) -> None:
         """A running tool says how far it is."""
         self.live(ToolProgress(call_id=call_id, tool=tool, text=text))
+
+    async def catch_up(self) -> None:
+        """Hand on what others wrote into the journal of this run meanwhile, a decision about a request for example."""
+        if not self._early:
+            return
+        with suppress(StoreError):  # it is on record, and readers of the journal will find it there
+            for stored in await self._store.events(self._tenant, self._run_id, after=self._next - 1):
+                if stored.seq >= self._next:
+                    self._arrived(decode_event(self._run_id, stored))
 
     def close(self) -> None:
         """Hand on what is still held back, and end the feed."""

@@ -52,4 +52,4 @@ class RunResult:
     approvals: tuple[str, ...] = field(default=())
     """Approval requests that it waits for."""
     unknown_calls: tuple[str, ...] = field(default=())
-    """Calls whose outcome a person has to settle."""
+    """Calls that may have taken effect and have no outcome on record: a person has to settle them."""

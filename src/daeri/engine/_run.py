@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
 from types import TracebackType
-
-import structlog
 
 from daeri.errors import StoreError
 from daeri.models import ModelChoice
@@ -18,7 +17,7 @@ from ._ports import RunRow, RunState
 from ._recorder import Feed, Recorder, settled
 from ._result import RunResult
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 _LAST_WRITE_LIMIT_S = 10.0
 """How long a run that is over may take to write that down."""
 
@@ -80,7 +79,6 @@ class Run:
 
     async def stop(self) -> None:
         """Cancel it if it is under way, and wait until its journal says so."""
-        await self._begun.wait()  # a task that is cancelled before it begins never gets to write that down
         if not self.done:
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -108,16 +106,21 @@ class Run:
         except StoreError as error:
             self._lose(error)
         except Exception as error:
-            _log.exception("run stopped by a fault of ours", run_id=self.run_id)
+            _log.exception("run %s stopped by a fault of ours", self.run_id)
             await self._write_end("failed", "internal", f"{type(error).__name__}: {error}")
         finally:
+            await settled(asyncio.ensure_future(self._recorder.catch_up()), _LAST_WRITE_LIMIT_S)
             self._recorder.close()
+
+    async def _last_writes(self, ended: Sequence[JournaledEvent], state: RunState) -> None:
+        await self._loop.withdraw()
+        await self._recorder.write(*ended, state=state)
 
     async def _write_end(self, state: RunState, reason: EndReason, detail: str = "") -> None:
         ended: list[JournaledEvent] = [run_ended(self._recorder, state, reason, detail)]
         if reason == "internal":
             ended.insert(0, AnswerReleased(text=message("model_failed.internal", self._locale), kind="apology"))
-        writing = asyncio.ensure_future(self._recorder.write(*ended, state=state))
+        writing = asyncio.ensure_future(self._last_writes(ended, state))
         await settled(writing, _LAST_WRITE_LIMIT_S)
         if not writing.done() or writing.cancelled():
             self._lose(StoreError("write the end of the run", f"not done within {_LAST_WRITE_LIMIT_S:g} s"))
@@ -126,4 +129,4 @@ class Run:
 
     def _lose(self, error: StoreError) -> None:
         self._lost = error
-        _log.error("run stopped because the record could not be written", run_id=self.run_id, cause=error.cause)
+        _log.error("run %s stopped because the record could not be written: %s", self.run_id, error.cause)

@@ -19,6 +19,11 @@ _ADVICE: Mapping[ErrorKind, str] = {
     "denied": "Do not try again: the person lacks the right. Say so, or go on without it.",
     "timeout": "You may try once more, or go on without it.",
     "contract_violation": "The tool broke its own output contract; its result can't be used.",
+    "rate_limited": "Go on without it for now; a later call may be admitted.",
+    "circuit_open": "The system behind it is failing; go on without it.",
+    "unavailable": "Go on without it for now.",
+    "approval_rejected": "Do not try again: a person said no. Say so, or go on without it.",
+    "approval_expired": "Nobody approved it in time. Say so, or go on without it.",
     "cancelled": "It was stopped.",
 }
 _LEAST_CHARS = 200
@@ -37,7 +42,10 @@ def answer_for(outcome: CallOutcome, limit: int) -> Answered:
             call_id=outcome.call_id, content=cut_middle(_failure_text(outcome.failure), limit).text, failed=True
         )
     cut = cut_middle(value_text(outcome.value), limit, note=f"the full result is on record as {outcome.call_id}")
-    return Answered(call_id=outcome.call_id, content=cut.text, omitted_chars=cut.omitted)
+    content = cut.text
+    if stand_in := outcome.effort.fallback:
+        content = f"{content}\n[{outcome.tool} failed; this is what {stand_in} answered instead. Say so.]"
+    return Answered(call_id=outcome.call_id, content=content, omitted_chars=cut.omitted)
 
 
 def repeated_answer(call_id: str, original: Answered) -> Answered:

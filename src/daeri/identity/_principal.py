@@ -23,6 +23,8 @@ class Principal:
     roles: frozenset[Role] = frozenset()
     on_behalf_of: Principal | None = None
     """The person for whom an agent acts."""
+    via: str | None = None
+    """Who really sits at the machine, when somebody there acts as this principal."""
 
     @property
     def person(self) -> Principal:

@@ -1,6 +1,23 @@
 """The one composition root: builds `Daeri` from settings."""
 
 from ._agents import CARD, INSTRUCTIONS, load_agent, load_agents
+from ._audit import CHECKPOINTS, KEYS, AuditKeeper, verify_audit
 from ._daeri import DATABASE, Daeri, local_principal
+from ._policy import Policies
+from ._principals import principal_named
 
-__all__ = ["CARD", "DATABASE", "INSTRUCTIONS", "Daeri", "load_agent", "load_agents", "local_principal"]
+__all__ = [
+    "CARD",
+    "CHECKPOINTS",
+    "DATABASE",
+    "INSTRUCTIONS",
+    "KEYS",
+    "AuditKeeper",
+    "Daeri",
+    "Policies",
+    "load_agent",
+    "load_agents",
+    "local_principal",
+    "principal_named",
+    "verify_audit",
+]

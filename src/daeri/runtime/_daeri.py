@@ -8,10 +8,11 @@ import os
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from daeri.boundary import Boundary
+from daeri.boundary import Boundary, check_fallbacks
 from daeri.engine import Agent, Engine, Limits, RetryPolicy, Run, RunResult
 from daeri.errors import NotFoundError, SettingsError
 from daeri.identity import Principal
@@ -23,6 +24,9 @@ from daeri.toolkits import ToolkitConfig, builtin_tools
 from daeri.tools import FunctionTool, PythonTools, ToolRegistry, load_tools
 
 from ._agents import load_agents
+from ._approvals import allow_list_of, delivering, webhook_of
+from ._audit import AuditKeeper
+from ._policy import Policies
 
 DATABASE = "daeri.db"
 DEFAULT_AGENT = "default"
@@ -37,6 +41,7 @@ class Daeri:
         settings: Settings,
         registry: ToolRegistry,
         store: SqliteStore,
+        policies: Policies,
         boundary: Boundary,
         engine: Engine,
         agents: Mapping[str, Agent],
@@ -44,6 +49,7 @@ class Daeri:
         self.settings = settings
         self.registry = registry
         self.store = store
+        self.policies = policies
         self.boundary = boundary
         self.agents = agents
         self.principal = local_principal(settings)
@@ -68,21 +74,46 @@ class Daeri:
 
         Raises:
             SettingsError: a setting is missing or wrong.
-            DefinitionError: a tool or an agent can't be used.
+            DefinitionError: a tool, an agent or a policy can't be used.
             StoreError: the database can't be opened.
         """
         settings = settings or load_settings()
         async with AsyncExitStack() as stack:
             registry = await _registry(settings, tools, tool_modules)
             stack.push_async_callback(registry.aclose)
+            check_fallbacks(registry)
             agents = _agents(settings)
+            policies = Policies(settings, registry)
             store = await stack.enter_async_context(await SqliteStore.open(settings.home / DATABASE))
-            await store.record_definitions(registry.tools())
-            boundary = Boundary(registry=registry, store=store)
+            keeper = AuditKeeper(store, settings.home, tenant=settings.tenant, actor=local_principal(settings).subject)
+            await stack.enter_async_context(keeper.keeping())
+            await store.record_definitions(
+                registry.tools(), tenant=settings.tenant, actor=local_principal(settings).subject
+            )
+            await policies.record(store, tenant=settings.tenant, actor=local_principal(settings).subject)
+            webhook = webhook_of(settings)
+            boundary = Boundary(
+                registry=registry,
+                store=store,
+                policy=policies,
+                floor=policies.floor,
+                limits=policies.limits,
+                approval_ttl=timedelta(seconds=settings.approvals.ttl_s),
+                allow_list=allow_list_of(agents),
+                notify=webhook is not None,
+            )
+            if webhook is not None:
+                await stack.enter_async_context(delivering(store, webhook))
             stack.push_async_callback(boundary.aclose)
             engine = Engine(boundary=boundary, store=store, retry=retry)
             daeri = cls(
-                settings=settings, registry=registry, store=store, boundary=boundary, engine=engine, agents=agents
+                settings=settings,
+                registry=registry,
+                store=store,
+                policies=policies,
+                boundary=boundary,
+                engine=engine,
+                agents=agents,
             )
             stack.push_async_callback(daeri.close_models)
             stack.push_async_callback(engine.aclose)

@@ -2,6 +2,7 @@
 
 from ._load import load_settings
 from ._names import SettingRow, settings_table
+from ._policy import CallLimitSettings, LoosenSettings, PolicySettings, PrincipalSettings, RuleSettings
 from ._problems import MASK
 from ._sources import Origin
 from ._tree import (
@@ -17,10 +18,15 @@ from ._tree import (
 __all__ = [
     "MASK",
     "AgentSettings",
+    "CallLimitSettings",
     "CliSettings",
     "LimitSettings",
+    "LoosenSettings",
     "ModelSettings",
     "Origin",
+    "PolicySettings",
+    "PrincipalSettings",
+    "RuleSettings",
     "SettingRow",
     "Settings",
     "ToolSettings",

@@ -94,10 +94,13 @@ def _with_absolute_paths(settings: Settings, base: Path) -> Settings:
     # Outside a project a folder that happens to be called `agents` is somebody else's.
     stray_agents = settings.origin_of("agents.folder") == "default" and settings.project is None
     folder = home / "agents" if stray_agents else absolute(settings.agents.folder)
+    stray_policies = settings.origin_of("policy.folder") == "default" and settings.project is None
+    policies = home / "policies" if stray_policies else absolute(settings.policy.folder)
     kits = settings.toolkits
     return settings.model_copy(
         update={
             "home": home,
+            "policy": settings.policy.model_copy(update={"folder": policies}),
             "agents": settings.agents.model_copy(update={"folder": folder}),
             "toolkits": kits.model_copy(
                 update={
@@ -117,6 +120,8 @@ def _missing_files(settings: Settings, base: Path, locale: Locale) -> list[Setti
     files += [("toolkits.knowledge_files", path) for path in kits.knowledge_files]
     folders = [("toolkits.file_roots", path) for path in kits.file_roots]
     folders += [("toolkits.document_folders", path) for path in kits.document_folders]
+    if settings.origin_of("policy.folder") != "default":
+        folders.append(("policy.folder", settings.policy.folder))
     if settings.origin_of("agents.folder") != "default":
         folders.append(("agents.folder", settings.agents.folder))
     wrong = [

@@ -10,7 +10,8 @@ from typing import Literal, cast, get_args, get_origin
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from ._tree import Section, Settings
+from ._section import Section
+from ._tree import Settings
 
 SettingKind = Literal["value", "list", "table", "secret"]
 """How its text in the environment is read: as it stands, as a list (`a,b` or JSON), as a JSON object; `secret`: as it
@@ -29,6 +30,8 @@ class SettingRow:
     kind: SettingKind
     default: str
     description: str
+    structured: bool
+    """Whether it holds tables, each with names of its own."""
 
 
 @cache
@@ -63,6 +66,7 @@ def _row(name: str, field: FieldInfo) -> SettingRow:
         kind=_kind(field.annotation),
         default=_default_text(default),
         description=field.description or "",
+        structured=any(isinstance(held, type) and issubclass(held, Section) for held in get_args(field.annotation)),
     )
 
 

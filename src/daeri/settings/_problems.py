@@ -43,6 +43,8 @@ _PROBLEMS = {
     "less_than_equal": "range",
     "finite_number": "range",
     "string_pattern_mismatch": "pattern",
+    "string_too_short": "empty",
+    "missing": "missing_value",
 }
 
 
@@ -84,10 +86,15 @@ def from_validation(error: ValidationError, locale: Locale) -> list[SettingsErro
     """What pydantic found, one error per setting; unknown names were found when the layers were read."""
     found: dict[str, SettingsError] = {}
     for detail in error.errors(include_url=False):
+        # an entry of a list is counted from 1, as people do
+        place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in detail["loc"])
+        row = find_row(place)
+        structured = row is not None and row.structured
         if detail["type"] == "extra_forbidden":
+            if structured:
+                found.setdefault(place, unknown_setting(place, detail["input"], locale))
             continue
-        row = find_row(".".join(str(part) for part in detail["loc"]))
-        name = row.name if row else str(detail["loc"][0])
+        name = place if structured else row.name if row else str(detail["loc"][0])
         found.setdefault(name, _from_detail(name, detail, locale))
     return list(found.values())
 
@@ -95,7 +102,7 @@ def from_validation(error: ValidationError, locale: Locale) -> list[SettingsErro
 def label(name: str) -> str:
     """Both names of a setting: dotted, and in the environment."""
     row = find_row(name)
-    return f"{row.name} ({row.env})" if row else name
+    return f"{row.name} ({row.env})" if row and (row.name == name or not row.structured) else name
 
 
 def shown(name: str, value: object) -> object:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, SecretStr, field_validator
+from pydantic import Field, InstanceOf, SecretStr, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -18,20 +18,14 @@ from daeri.engine import Limits
 from daeri.identity import Role
 from daeri.text import Locale
 
+from ._policy import PolicySettings, PrincipalSettings
+from ._section import Section, TenantName
 from ._sources import LayerSource, Origin, Sources
 
 _DEFAULT_LIMITS = Limits()
 _Count = Annotated[int, Field(ge=1)]
 _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _Price = Annotated[Decimal, Field(ge=0, allow_inf_nan=False)]
-
-
-class Section(BaseModel):
-    """A table of `daeri.toml`."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True, str_strip_whitespace=True
-    )
 
 
 class ModelSettings(Section):
@@ -112,12 +106,39 @@ class LimitSettings(Section):
     """Characters of one result that the model sees."""
 
 
+class ApprovalSettings(Section):
+    """How long calls wait for people."""
+
+    ttl_s: _Seconds = 604_800.0
+    """Seconds after which a request for approval that nobody decided, or nobody carried out, expires."""
+
+
+class WebhookSettings(Section):
+    """Who is told about requests for approval."""
+
+    url: str | None = None
+    """Address that each step of a request for approval is posted to; unset tells nobody."""
+    secret: SecretStr | None = None
+    """Shared secret that signs what is posted; belongs in the environment or in `.env`."""
+    timeout_s: _Seconds = 10.0
+    """Seconds that one attempt to deliver may take."""
+    max_attempts: _Count = 10
+    """Attempts after which a message is given up."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("not_a_web_address")
+        return value
+
+
 class CliSettings(Section):
     """As whom the command line acts: the user of the operating system, with these rights."""
 
     scopes: tuple[str, ...] = ("documents:read", "files:read", "knowledge:read")
     """Scopes of the person at the command line."""
-    roles: tuple[Role, ...] = ("operator", "user")
+    roles: tuple[Role, ...] = ("auditor", "operator", "user")
     """Roles of the person at the command line."""
 
 
@@ -131,7 +152,7 @@ class Settings(BaseSettings):
         frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True, str_strip_whitespace=True
     )
 
-    tenant: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")] = "local"
+    tenant: TenantName = "local"
     """The organisation that every record belongs to."""
     lang: Locale | None = None
     """Language for people: `ko` or `en`; unset follows the goal and the shell."""
@@ -145,6 +166,13 @@ class Settings(BaseSettings):
     agents: AgentSettings = AgentSettings()
     limits: LimitSettings = LimitSettings()
     cli: CliSettings = CliSettings()
+    policy: PolicySettings = PolicySettings()
+    principals: dict[Annotated[str, Field(pattern=r"^[\w.@:-]{1,64}$")], PrincipalSettings] = Field(
+        default_factory=dict[str, PrincipalSettings]
+    )
+    """Whom a person at the command line can act as, as `[principals.NAME]` with tenant, scopes and roles."""
+    approvals: ApprovalSettings = ApprovalSettings()
+    webhooks: WebhookSettings = WebhookSettings()
     sources: Annotated[InstanceOf[Sources], Field(exclude=True, repr=False)] = Sources()
 
     @classmethod

@@ -2,5 +2,16 @@
 
 from ._chain import CHAIN, GENESIS, AuditRow, chain_hash
 from ._store import BUSY_TIMEOUT_S, SqliteStore
+from ._verify import AuditFault, AuditReport, FaultKind
 
-__all__ = ["BUSY_TIMEOUT_S", "CHAIN", "GENESIS", "AuditRow", "SqliteStore", "chain_hash"]
+__all__ = [
+    "BUSY_TIMEOUT_S",
+    "CHAIN",
+    "GENESIS",
+    "AuditFault",
+    "AuditReport",
+    "AuditRow",
+    "FaultKind",
+    "SqliteStore",
+    "chain_hash",
+]

@@ -10,8 +10,7 @@ from typing import TypeAlias
 from daeri.errors import ConflictError, DaeriError, StoreError
 
 from ._chain import CHAIN, GENESIS, chain_hash
-from ._encode import Written
-from ._statements import AUDIT, EVENT, IN_ORDER, ROWS_AT_ONCE, Row, Statement, sql
+from ._statements import AUDIT, EVENT, IN_ORDER, ROWS_AT_ONCE, Row, Statement, Written, sql
 
 WRITE = "write the record"
 """What failed, for `StoreError`."""
@@ -140,8 +139,8 @@ def _write_rows(
                 cursor = connection.execute(sql(statement, size), [*chain.from_iterable(some)])
             except sqlite3.IntegrityError as refusal:
                 raise _fault(statement, some[0], refusal) from refusal
-            if statement.was_at is not None and cursor.rowcount != size:
-                raise ConflictError(statement.noun, str(some[0][statement.name_at]), str(some[0][statement.was_at]))
+            if statement.must_be is not None and cursor.rowcount != size:
+                raise ConflictError(statement.noun, str(some[0][statement.name_at]), statement.must_be(some[0]))
             done += size
 
 

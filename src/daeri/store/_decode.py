@@ -5,7 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any, TypeAlias
 
-from daeri.boundary import ApprovalRecord, CallRecord, Decision, StoredCall
+from daeri.boundary import (
+    ApprovalRecord,
+    CallRecord,
+    Checkpoint,
+    Decision,
+    OutboxMessage,
+    StoredApproval,
+    StoredCall,
+    StoredMessage,
+    Vote,
+)
 from daeri.engine import JournalEvent, RunRow
 from daeri.errors import Failure
 
@@ -22,8 +32,12 @@ CALL_COLUMNS = (
 )
 APPROVAL_COLUMNS = (
     "approval_id, tenant, call_id, tool, definition_hash, arguments, digest, principal, approvals_needed, risk, rules,"
-    " reasons, consequences, state, created_at, expires_at, run_id, agent"
+    " reasons, consequences, state, created_at, expires_at, run_id, agent, version, detail, closed_at,"
+    " (SELECT json_group_array(json_array(vote.version, approver, verdict, reason, at)) FROM approval_votes AS vote"
+    " WHERE vote.tenant = approvals.tenant AND vote.approval_id = approvals.approval_id)"
 )
+MESSAGE_COLUMNS = "message_id, tenant, kind, payload, at, state, attempts, next_at, error"
+CHECKPOINT_COLUMNS = "chain, seq, hash, at, key_id, signature"
 AUDIT_COLUMNS = "chain, seq, prev_hash, hash, tenant, at, kind, actor, subject, run_id, data"
 
 
@@ -85,30 +99,41 @@ def stored_call(row: StoredRow) -> StoredCall:
     )
 
 
-def approval_record(row: StoredRow) -> ApprovalRecord:
+def stored_approval(row: StoredRow) -> StoredApproval:
     """A row of `APPROVAL_COLUMNS`."""
-    approval_id, tenant, call_id, tool, definition_hash, arguments, digest, principal, *rest = row
-    approvals_needed, risk, rules, reasons, consequences, state, created_at, expires_at, run_id, agent = rest
-    return ApprovalRecord(
-        approval_id=approval_id,
-        tenant=tenant,
-        call_id=call_id,
-        tool=tool,
-        definition_hash=definition_hash,
-        arguments=parse(arguments),
-        digest=digest,
-        principal=parse(principal),
-        approvals_needed=approvals_needed,
-        risk=risk,
-        rules=tuple(parse(rules)),
-        reasons=tuple(parse(reasons)),
-        consequences=consequences,
-        state=state,
-        created_at=from_micros(created_at),
-        expires_at=from_micros(expires_at),
-        run_id=run_id,
-        agent=agent,
+    *recorded, version, detail, closed_at, votes = row
+    record = _approval_record(tuple(recorded))
+    return StoredApproval(
+        record=record,
+        state=record.state,
+        version=version,
+        votes=tuple(
+            Vote(approver=approver, verdict=verdict, reason=reason, at=from_micros(at))
+            for _, approver, verdict, reason, at in sorted(parse(votes))
+        ),
+        detail=detail,
+        closed_at=None if closed_at is None else from_micros(closed_at),
     )
+
+
+def stored_message(row: StoredRow) -> StoredMessage:
+    """A row of `MESSAGE_COLUMNS`."""
+    message_id, tenant, kind, payload, at, state, attempts, next_at, error = row
+    return StoredMessage(
+        message=OutboxMessage(
+            message_id=message_id, tenant=tenant, kind=kind, payload=parse(payload), at=from_micros(at)
+        ),
+        state=state,
+        attempts=attempts,
+        next_at=from_micros(next_at),
+        error=error,
+    )
+
+
+def stored_checkpoint(row: StoredRow) -> Checkpoint:
+    """A row of `CHECKPOINT_COLUMNS`."""
+    chain, seq, link, at, key_id, signature = row
+    return Checkpoint(chain=chain, seq=seq, hash=link, at=from_micros(at), key_id=key_id, signature=signature)
 
 
 def audit_row(row: StoredRow) -> AuditRow:
@@ -134,6 +159,31 @@ def parse(text: str) -> Any:
     return json.loads(text)
 
 
+def _approval_record(row: StoredRow) -> ApprovalRecord:
+    approval_id, tenant, call_id, tool, definition_hash, arguments, digest, principal, *rest = row
+    approvals_needed, risk, rules, reasons, consequences, state, created_at, expires_at, run_id, agent = rest
+    return ApprovalRecord(
+        approval_id=approval_id,
+        tenant=tenant,
+        call_id=call_id,
+        tool=tool,
+        definition_hash=definition_hash,
+        arguments=parse(arguments),
+        digest=digest,
+        principal=parse(principal),
+        approvals_needed=approvals_needed,
+        risk=risk,
+        rules=tuple(parse(rules)),
+        reasons=tuple(parse(reasons)),
+        consequences=consequences,
+        state=state,
+        created_at=from_micros(created_at),
+        expires_at=from_micros(expires_at),
+        run_id=run_id,
+        agent=agent,
+    )
+
+
 def _decision(value: Any) -> Decision:
     return Decision(
         verdict=value["verdict"],
@@ -148,6 +198,7 @@ def _failure(value: Any) -> Failure:
     return Failure(
         kind=value["kind"],
         diagnostic=value["diagnostic"],
-        path=value["path"],
-        user_message=value["user_message"],
+        path=value.get("path"),
+        user_message=value.get("user_message"),
+        retry_after_s=value.get("retry_after_s"),
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from daeri.errors import StoreError
 
-HEAD = "0001"
+HEAD = "0003"
 """The newest revision; `migrations/versions` ends with it."""
 
 _RETRY_S = 0.01

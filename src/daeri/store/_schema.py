@@ -1,7 +1,7 @@
 """The tables, for the DDL of both dialects. Only migrations and their tests import this: it loads SQLAlchemy.
 
 Times are integers: microseconds since 1970-01-01 UTC. JSON is text, so that what was hashed is what is stored. Every
-table but the catalogue starts with the tenant.
+row belongs to a tenant, but for the catalogue and the signatures over the audit chain, which all tenants share.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ payloads = Table(
 )
 
 _OPEN = text("state IN ('requested', 'waiting', 'started', 'unknown')")
+_KEYED = text("idempotency_key IS NOT NULL")
 
 calls = Table(
     "calls",
@@ -110,7 +111,19 @@ calls = Table(
     Index(None, "tenant", "run_id"),
     # Calls that are over, nearly all of them, stay out of the index that sweeps look through.
     Index("ix_calls_open", "tenant", "state", sqlite_where=_OPEN, postgresql_where=_OPEN),
+    Index(
+        "ix_calls_idempotency_key",
+        "tenant",
+        "subject",
+        "idempotency_key",
+        unique=True,
+        sqlite_where=_KEYED,
+        postgresql_where=_KEYED,
+    ),
 )
+
+_UNDECIDED = text("state = 'pending' AND run_id IS NULL")
+_ENDING = text("state IN ('pending', 'approved')")
 
 approvals = Table(
     "approvals",
@@ -133,10 +146,56 @@ approvals = Table(
     _text("state"),
     _time("created_at"),
     _time("expires_at"),
+    Column("version", Integer, nullable=False, server_default="0"),
+    Column("detail", Text, nullable=False, server_default=""),
+    _time("closed_at", optional=True),
     PrimaryKeyConstraint("tenant", "approval_id"),
     ForeignKeyConstraint(["tenant", "call_id"], ["calls.tenant", "calls.call_id"]),
     Index(None, "tenant", "run_id"),
     Index(None, "tenant", "state"),
+    Index(None, "tenant", "created_at", "approval_id"),
+    # The same ask from outside runs attaches to the one that waits; two at once must not both begin to wait.
+    Index(
+        "ix_approvals_pending_digest",
+        "tenant",
+        "digest",
+        unique=True,
+        sqlite_where=_UNDECIDED,
+        postgresql_where=_UNDECIDED,
+    ),
+    Index("ix_approvals_ending", "expires_at", sqlite_where=_ENDING, postgresql_where=_ENDING),
+)
+
+approval_votes = Table(
+    "approval_votes",
+    metadata,
+    _text("tenant"),
+    _text("approval_id"),
+    Column("version", Integer, nullable=False),
+    _text("approver"),
+    _text("verdict"),
+    _text("reason"),
+    _time("at"),
+    PrimaryKeyConstraint("tenant", "approval_id", "approver"),
+    ForeignKeyConstraint(["tenant", "approval_id"], ["approvals.tenant", "approvals.approval_id"]),
+)
+
+_WAITING = text("state = 'pending'")
+
+outbox = Table(
+    "outbox",
+    metadata,
+    _text("tenant"),
+    _text("message_id"),
+    _text("kind"),
+    _text("payload"),
+    _text("state"),
+    Column("attempts", Integer, nullable=False),
+    _time("at"),
+    _time("next_at"),
+    _text("error"),
+    PrimaryKeyConstraint("message_id"),
+    Index("ix_outbox_due", "next_at", sqlite_where=_WAITING, postgresql_where=_WAITING),
 )
 
 audit = Table(
@@ -157,6 +216,18 @@ audit = Table(
     Index(None, "tenant", "run_id"),
 )
 
+audit_checkpoints = Table(
+    "audit_checkpoints",
+    metadata,
+    _text("chain"),
+    Column("seq", BigInteger, nullable=False),
+    _text("hash"),
+    _time("at"),
+    _text("key_id"),
+    _text("signature"),
+    PrimaryKeyConstraint("chain", "seq"),
+)
+
 tool_definitions = Table(
     "tool_definitions",
     metadata,
@@ -166,4 +237,15 @@ tool_definitions = Table(
     _text("definition"),
     _time("first_seen"),
     PrimaryKeyConstraint("definition_hash"),
+)
+
+tools = Table(
+    "tools",
+    metadata,
+    _text("name"),
+    _text("definition_hash"),
+    Column("enabled", Integer, nullable=False),
+    _time("since"),
+    PrimaryKeyConstraint("name"),
+    ForeignKeyConstraint(["definition_hash"], ["tool_definitions.definition_hash"]),
 )

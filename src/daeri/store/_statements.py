@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -24,8 +25,12 @@ class Statement:
     head: str
     width: int
     tail: str = ""
-    was_at: int | None = None
-    """Index of the state that the row to be changed must be in; `None` where no row has to be found."""
+    must_be: Callable[[Row], str] | None = None
+    """What the row to be changed has to be, for errors; `None` where no row has to be found."""
+
+
+Written: TypeAlias = tuple[Statement, Row]
+"""A row and the way to write it."""
 
 
 @cache
@@ -70,7 +75,7 @@ CALL_CHANGE = Statement(
     " started_at = coalesce(new.column8, started_at), ended_at = coalesce(new.column9, ended_at) FROM (VALUES ",
     width=9,
     tail=") AS new WHERE calls.tenant = new.column1 AND calls.call_id = new.column2 AND calls.state = new.column3",
-    was_at=2,
+    must_be=lambda row: str(row[2]),
 )
 APPROVAL = _insert(
     "approval request",
@@ -79,8 +84,40 @@ APPROVAL = _insert(
     " rules reasons consequences state created_at expires_at",
     name_at=1,
 )
+APPROVAL_CHANGE = Statement(
+    noun="approval request",
+    name_at=1,
+    head="UPDATE approvals SET state = new.column4, version = approvals.version + 1, detail = new.column5,"
+    " closed_at = coalesce(new.column6, closed_at) FROM (VALUES ",
+    width=6,
+    tail=") AS new WHERE approvals.tenant = new.column1 AND approvals.approval_id = new.column2"
+    " AND approvals.version = new.column3",
+    must_be=lambda row: f"at version {row[2]}",
+)
+VOTE = _insert("vote of", "approval_votes", "tenant approval_id version approver verdict reason at", name_at=3)
+OUTBOX = _insert("message", "outbox", "tenant message_id kind payload state attempts at next_at error", name_at=1)
+OUTBOX_CHANGE = Statement(
+    noun="message",
+    name_at=0,
+    head="UPDATE outbox SET state = new.column2, attempts = new.column3, next_at = new.column4, error = new.column5"
+    " FROM (VALUES ",
+    width=5,
+    tail=") AS new WHERE outbox.message_id = new.column1 AND outbox.state <> 'delivered'",
+)
 EVENT = _insert("journal event of run", "events", "tenant run_id version type at data seq", name_at=1)
 AUDIT = _insert("audit event", "audit", "tenant at kind actor subject run_id data chain seq prev_hash hash", name_at=4)
+
+TOOL = _insert("tool", "tools", "name definition_hash enabled since", name_at=0)
+TOOL_CHANGE = Statement(
+    noun="tool",
+    name_at=0,
+    head="UPDATE tools SET definition_hash = new.column4, enabled = new.column5, since = new.column6 FROM (VALUES ",
+    width=6,
+    tail=") AS new WHERE tools.name = new.column1 AND tools.definition_hash = new.column2"
+    " AND tools.enabled = new.column3",
+    must_be=lambda row: f"defined as {row[1]}",
+)
+CHECKPOINT = _insert("checkpoint", "audit_checkpoints", "chain seq hash at key_id signature", name_at=1, if_new=True)
 
 PROBE_END = Statement(
     noun="probe",
@@ -90,5 +127,23 @@ PROBE_END = Statement(
     tail=")",
 )
 
-IN_ORDER = (DEFINITION, RUN, RUN_STATE, PAYLOAD, CALL, CALL_CHANGE, APPROVAL, EVENT, AUDIT, PROBE_END)
+IN_ORDER = (
+    DEFINITION,
+    TOOL,
+    TOOL_CHANGE,
+    RUN,
+    RUN_STATE,
+    PAYLOAD,
+    CALL,
+    CALL_CHANGE,
+    APPROVAL,
+    APPROVAL_CHANGE,
+    VOTE,
+    OUTBOX,
+    OUTBOX_CHANGE,
+    EVENT,
+    AUDIT,
+    CHECKPOINT,
+    PROBE_END,
+)
 """Parents before the rows that refer to them."""

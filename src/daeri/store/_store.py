@@ -10,18 +10,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import aiosqlite
-
-from daeri.boundary import JournalEntry, Record
+from daeri.boundary import Checkpoint, JournalEntry, Record
 from daeri.engine import RunRow, RunState
-from daeri.errors import StoreError
+from daeri.errors import ConflictError, StoreError
 from daeri.tools import Tool
 
 from ._batch import Unit
-from ._encode import Written, encode, encode_definition, encode_run, encode_run_state
+from ._catalogue import Seen, catalogue_rows
+from ._encode import encode, encode_checkpoint, encode_run, encode_run_state
 from ._file import connect, prepare
-from ._reads import Reads, open_reader
-from ._statements import DEFINITION, PROBE_END
+from ._read_approvals import ApprovalReads
+from ._read_audit import AuditReads
+from ._reader import Reader, open_reader
+from ._reads import Reads
+from ._statements import DEFINITION, PROBE_END, Written
 from ._time import to_micros
 from ._writer import Writer
 
@@ -29,17 +31,21 @@ BUSY_TIMEOUT_S = 10.0
 """How long another process may hold the write lock before a write fails."""
 
 _PROBE = "probe"
+_ROUNDS = 16
+"""How often the catalogue is compared again because another process was faster; each time fewer tools are left."""
+_LAST_OFFERED = "SELECT name, definition_hash, enabled FROM tools WHERE name IN (SELECT value FROM json_each(?))"
 
 
-class SqliteStore(Reads):
+class SqliteStore(Reads, ApprovalReads, AuditReads):
     """Runs, journals, calls, approvals, audit record and tool catalogue in one SQLite file.
 
-    Implements `CallStore` and `RunStore`. Whatever a method writes is on disk when it returns; cancelling the caller
-    doesn't take back what it has handed over. Several processes may open the same file.
+    Implements `CallStore`, `ApprovalStore`, `OutboxStore` and `RunStore`. Whatever a method writes is on disk when it
+    returns; cancelling the caller doesn't take back what it has handed over. Several processes may open the same file.
     """
 
-    def __init__(self, reader: aiosqlite.Connection, writer: Writer) -> None:
-        super().__init__(reader)
+    def __init__(self, reader: Reader, writer: Writer, file: Path, busy_timeout_s: float) -> None:
+        Reads.__init__(self, reader)
+        AuditReads.__init__(self, reader, file, busy_timeout_s)
         self._writer = writer
 
     @classmethod
@@ -51,7 +57,7 @@ class SqliteStore(Reads):
         """
         file = await asyncio.to_thread(prepare, Path(path), busy_timeout_s)
         reader = await open_reader(file, busy_timeout_s)
-        return cls(reader, Writer(lambda: connect(file, busy_timeout_s)))
+        return cls(reader, Writer(lambda: connect(file, busy_timeout_s)), file, busy_timeout_s)
 
     async def __aenter__(self) -> Self:
         return self
@@ -64,7 +70,7 @@ class SqliteStore(Reads):
     async def aclose(self) -> None:
         """Write what was handed over, then close the file."""
         await self._writer.close()
-        await self._reader.close()
+        await self._reader.aclose()
 
     @property
     def transactions(self) -> int:
@@ -80,7 +86,8 @@ class SqliteStore(Reads):
             The journal sequence numbers given to the `JournalEntry` records, in order.
 
         Raises:
-            ConflictError: a call id that exists already, or a change from a state that is past.
+            ConflictError: a call id or idempotency key that is taken, a change from a state or version that is past,
+                a second vote of one person, a second pending request for the same ask outside runs.
             StoreError: the disk or the database refused; nothing was written.
         """
         return await self._writer.write(lambda: [row for record in records for row in encode(record)])
@@ -109,23 +116,42 @@ class SqliteStore(Reads):
 
         return await self._writer.write(rows)
 
-    async def record_definitions(self, tools: Iterable[Tool]) -> None:
-        """Keep the definition of each tool under its hash; one that is known already costs nothing but the look."""
-        offered = {tool.definition_hash: tool for tool in tools}
-        known = await self._rows(
-            "SELECT definition_hash FROM tool_definitions WHERE definition_hash IN (SELECT value FROM json_each(?))",
-            json.dumps(list(offered)),
-        )
-        new = offered.keys() - {definition_hash for (definition_hash,) in known}
-        if new:
-            now = datetime.now(UTC)
-            await self._writer.write(lambda: [encode_definition(offered[name], now) for name in sorted(new)])
+    async def keep_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a signed head of the audit chain; the first one of a row stays.
+
+        Raises:
+            StoreError: nothing was written.
+        """
+        await self._writer.write(lambda: [encode_checkpoint(checkpoint)])
+
+    async def record_definitions(self, tools: Iterable[Tool], *, tenant: str, actor: str) -> None:
+        """Keep the tools as they are offered now; audit what is new, changed, disabled or enabled since the last time.
+
+        A catalogue that is as it was costs nothing but the look.
+
+        Raises:
+            StoreError: nothing was written.
+        """
+        offered = tuple(tools)
+        names = json.dumps([tool.name for tool in offered])
+        for _ in range(_ROUNDS):
+            known = {name: (was, bool(enabled)) for name, was, enabled in await self._reader.rows(_LAST_OFFERED, names)}
+            seen = Seen(at=datetime.now(UTC), tenant=tenant, actor=actor)
+            rows = catalogue_rows(offered, known, seen)
+            if not rows:
+                return
+            try:
+                await self._writer.write(lambda rows=rows: rows)
+            except ConflictError:  # another process that starts just now has seen some of it, too
+                continue
+            return
+        raise StoreError("keep the tools as they are offered", "other processes keep changing them")
 
     async def check(self) -> Sequence[str]:
         """What is wrong with the file; nothing when it is sound and can be written."""
         wrong: list[str] = []
         try:
-            wrong += [str(line) for (line,) in await self._rows("PRAGMA quick_check(10)") if line != "ok"]
+            wrong += [str(line) for (line,) in await self._reader.rows("PRAGMA quick_check(10)") if line != "ok"]
             await self._writer.write(_probe)
         except StoreError as problem:
             wrong.append(problem.cause)

@@ -9,9 +9,11 @@ from ._problem import SchemaProblem
 from ._provider import ToolContext, ToolProvider
 from ._python_tools import PythonTools
 from ._registry import ToolRegistry
+from ._resilience import Resilience, StaticAnswer
 from ._search import Described, ToolIndex
-from ._strict import StrictSchemaError, drop_absent, strict_schema
+from ._strict import StrictSchemaError, strict_schema
 from ._tool import RISKS, Annotations, Risk, Tool
+from ._upstream import NotSentError, UpstreamError
 from ._validate import SchemaValidator, ToolValidators
 
 __all__ = [
@@ -24,11 +26,14 @@ __all__ = [
     "FunctionTool",
     "JsonTextError",
     "LoadedTools",
+    "NotSentError",
     "PythonTools",
+    "Resilience",
     "ResultError",
     "Risk",
     "SchemaProblem",
     "SchemaValidator",
+    "StaticAnswer",
     "StrictSchemaError",
     "Tool",
     "ToolContext",
@@ -36,11 +41,11 @@ __all__ = [
     "ToolProvider",
     "ToolRegistry",
     "ToolValidators",
+    "UpstreamError",
     "allows",
     "check_limits",
     "check_name",
     "closest_names",
-    "drop_absent",
     "load_tools",
     "parse_json",
     "strict_schema",

@@ -7,10 +7,11 @@ from typing import cast
 
 from daeri.text import Json, JsonObject
 
+# not inside `not`, `if` and `contains`: what fits there more often is refused more often outside
 _ONE = (
-    *("items", "additionalItems", "unevaluatedItems", "contains"),
-    *("additionalProperties", "unevaluatedProperties", "propertyNames"),
-    *("not", "if", "then", "else"),
+    *("items", "additionalItems", "unevaluatedItems"),
+    *("additionalProperties", "unevaluatedProperties"),
+    *("then", "else"),
 )
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
@@ -19,8 +20,7 @@ _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentS
 def enum_to_items(schema: JsonObject) -> JsonObject:
     """The schema with every `enum` that stands on an array and lists no array moved to the items of that array.
 
-    As it was written, such a schema accepts no value at all, so nothing that it accepted is refused now. Without such
-    a slip, the same object comes back.
+    As it was written, such an array accepts no value at all. Without such a slip, the same object comes back.
     """
     return cast("JsonObject", _repaired(schema))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import AsyncGenerator, Callable, Iterable
 from functools import partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -16,17 +17,23 @@ from daeri.errors import DefinitionError, ToolError
 from daeri.text import Json, JsonObject, Locale, message
 
 from ._docstring import read_docstring
+from ._limits import check_limits
 from ._names import check_name
 from ._pointer import json_pointer, resolve_pointer
 from ._problem import SchemaProblem, place
 from ._provider import ToolContext
+from ._resilience import Resilience
 from ._schema import Signature, parameter_names, read_signature
+from ._stream import UnfitStreamError, collect
 from ._strict import StrictSchemaError, strict_schema
 from ._threads import WorkerThreads
 from ._tool import RISKS, Annotations, Risk, Tool
+from ._upstream import UpstreamError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_UPSTREAM_ERRORS: tuple[type[Exception], ...] = (ConnectionError, TimeoutError)
 
 
 class ArgumentsError(ToolError):
@@ -40,9 +47,11 @@ class ArgumentsError(ToolError):
 class ResultError(ToolError):
     """A result that can't be written as JSON: a fault of the tool."""
 
-    def __init__(self, tool: str, reason: str, locale: Locale) -> None:
+    def __init__(self, tool: str, reason: str, locale: Locale, *, path: str | None = None) -> None:
         self.tool = tool
         self.reason = reason
+        self.path = path
+        """JSON Pointer of what can't be written, where that is one place."""
         super().__init__(
             message("tools.result_unreadable", locale),
             diagnostic=f"the result of tool {tool!r} can't be written as JSON: {reason}",
@@ -52,11 +61,19 @@ class ResultError(ToolError):
 class FunctionTool(Generic[P, R]):
     """A function that is a tool: call it like the function it was, or through `invoke` with JSON arguments."""
 
-    def __init__(self, function: Callable[P, R], tool: Tool, signature: Signature) -> None:
+    def __init__(
+        self,
+        function: Callable[P, R],
+        tool: Tool,
+        signature: Signature,
+        upstream_errors: tuple[type[Exception], ...] = _UPSTREAM_ERRORS,
+    ) -> None:
         self.tool = tool
         self._function = function
         self._signature = signature
+        self._upstream_errors = upstream_errors
         self._is_async = inspect.iscoroutinefunction(function)
+        self._streams = inspect.isasyncgenfunction(function)
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -70,22 +87,41 @@ class FunctionTool(Generic[P, R]):
     ) -> Json:
         """Run the function with arguments that fit its schema; a sync function runs in `threads`, else in the loop's.
 
+        An async generator reports every chunk through the context. Its result is the joined text if it is annotated to
+        yield `str`, the list of chunks if it yields something else, and without an annotation whichever fits.
+
         Raises:
             ArgumentsError: a validator of the function's own types refuses a value.
             ResultError: the result can't be written as JSON.
+            UpstreamError: the function raised one, or what it was declared to raise in that case.
         """
         call = self._bind(arguments, context)
         try:
-            if self._is_async:
-                value = await cast("Any", call())
-            else:
-                value = await (threads.run(call) if threads else asyncio.to_thread(call))
-                if inspect.isawaitable(value):
-                    # a sync wrapper around an async function
-                    value = await value
+            value = await self._carried_out(call, context, threads)
         except SystemExit as stop:
             raise RuntimeError(f"tool {self.tool.name!r} called sys.exit({stop.code!r})") from stop
+        except ToolError:
+            raise
+        except self._upstream_errors as error:
+            raise UpstreamError(f"{type(error).__name__}: {error}") from error
         return self._write(value, context.locale)
+
+    async def _carried_out(
+        self, call: Callable[[], object], context: ToolContext, threads: WorkerThreads | None
+    ) -> object:
+        if self._streams:
+            return await self._streamed(cast("AsyncGenerator[object]", call()), context)
+        if self._is_async:
+            return await cast("Any", call())
+        value = await (threads.run(call) if threads else asyncio.to_thread(call))
+        # a sync wrapper around an async function
+        return await value if inspect.isawaitable(value) else value
+
+    async def _streamed(self, stream: AsyncGenerator[object], context: ToolContext) -> object:
+        try:
+            return await collect(stream, context.report, as_text=self._signature.as_text)
+        except UnfitStreamError as error:
+            raise ResultError(self.tool.name, str(error), context.locale) from error
 
     def _bind(self, arguments: JsonObject, context: ToolContext) -> Callable[[], object]:
         signature = self._signature
@@ -101,8 +137,9 @@ class FunctionTool(Generic[P, R]):
 
     def _write(self, value: object, locale: Locale) -> Json:
         adapter = self._signature.result
+        made: Any = None
         try:
-            made: Any = (
+            made = (
                 to_jsonable_python(value)
                 if adapter is None
                 # a misfit is written as it is: the output contract is checked by those who enforce it
@@ -110,7 +147,9 @@ class FunctionTool(Generic[P, R]):
             )
             json.dumps(made, allow_nan=False)
         except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
-            raise ResultError(self.tool.name, str(error), locale) from error
+            misfit = check_limits(made, max_bytes=sys.maxsize) if made is not None else None
+            reason, path = (misfit.message, misfit.path) if misfit else (str(error), None)
+            raise ResultError(self.tool.name, reason, locale, path=path) from error
         return cast("Json", made)
 
 
@@ -128,6 +167,8 @@ def tool(
     idempotent: bool = False,
     open_world: bool = False,
     timeout_s: float = 30.0,
+    resilience: Resilience | None = None,
+    upstream_errors: tuple[type[Exception], ...] = _UPSTREAM_ERRORS,
     tags: Iterable[str] = (),
     trusted: bool = False,
     consequences: str = "",
@@ -146,15 +187,18 @@ def tool(
     idempotent: bool = False,
     open_world: bool = False,
     timeout_s: float = 30.0,
+    resilience: Resilience | None = None,
+    upstream_errors: tuple[type[Exception], ...] = _UPSTREAM_ERRORS,
     tags: Iterable[str] = (),
     trusted: bool = False,
     consequences: str = "",
     strict: bool = False,
 ) -> Any:
-    """Make a tool of a function, sync or async.
+    """Make a tool of a function: sync, async, or an async generator that yields its result piece by piece.
 
     The schema comes from the annotations, the words from the docstring (Google, NumPy or reST). A parameter annotated
-    `ToolContext` gets the context of the call and stays out of the schema. The fields are those of `Tool`.
+    `ToolContext` gets the context of the call and stays out of the schema. The fields are those of `Tool`; besides,
+    `upstream_errors` names the exceptions that mean what `UpstreamError` says, those of an HTTP client for example.
 
     Raises:
         DefinitionError: something of it can't be offered; names it and says what to do.
@@ -166,6 +210,7 @@ def tool(
         "scopes": scopes,
         "risk": risk,
         "timeout_s": timeout_s,
+        "resilience": resilience or Resilience(),
         "tags": tags,
         "trusted": trusted,
         "consequences": consequences,
@@ -173,13 +218,17 @@ def tool(
     }
 
     def decorate(function: Callable[..., Any]) -> FunctionTool[..., Any]:
-        return _define(function, name, description, fields)
+        return _define(function, name, description, fields, upstream_errors)
 
     return decorate if function is None else decorate(function)
 
 
 def _define(
-    function: Callable[..., Any], name: str | None, description: str | None, fields: dict[str, Any]
+    function: Callable[..., Any],
+    name: str | None,
+    description: str | None,
+    fields: dict[str, Any],
+    upstream_errors: tuple[type[Exception], ...],
 ) -> FunctionTool[..., Any]:
     subject = f"tool {name or getattr(function, '__name__', repr(function))!r}"
     _check_function(function, subject)
@@ -198,14 +247,16 @@ def _define(
     )
     if made.strict:
         _check_strict(made, subject)
-    return FunctionTool(function, made, signature)
+    return FunctionTool(function, made, signature, upstream_errors)
 
 
 def _check_function(function: object, subject: str) -> None:
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
         raise DefinitionError(subject, "not a function", "Decorate a function, or wrap the object in one.")
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise DefinitionError(subject, "it yields its results one by one", "Return a list.")
+    if inspect.isgeneratorfunction(function):
+        raise DefinitionError(
+            subject, "it yields its results one by one", "Make it async to stream them, or return a list."
+        )
 
 
 def _check_fields(fields: dict[str, Any], subject: str) -> None:

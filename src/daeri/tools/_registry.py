@@ -90,13 +90,18 @@ class ToolRegistry:
         """
         self._set_enabled(name, False)
 
+    def find(self, name: str, principal: Principal, allowed: Collection[str] | None = None) -> Tool | None:
+        """The tool of this name if it exists for this principal and allow-list, as `visible_to` says."""
+        tool = self._tools.get(name)
+        return tool if tool is not None and _is_visible(tool, allowed) else None
+
     def visible_to(self, principal: Principal, allowed: Collection[str] | None = None) -> Sequence[Tool]:
         """The enabled tools that the allow-list lets through, by name.
 
         Scopes play no part: who sees a tool without having its scope is told so when calling it. So far every
         `principal` sees the same tools.
         """
-        return tuple(tool for tool in self._tools.values() if tool.enabled and allows(allowed, tool.name))
+        return tuple(tool for tool in self._tools.values() if _is_visible(tool, allowed))
 
     def search(self, query: str, limit: int = 5, *, allowed: Collection[str] | None = None) -> Sequence[Tool]:
         """The enabled tools that fit a question in Korean or English, best first."""
@@ -143,3 +148,7 @@ def _check_size(tool: Tool) -> None:
 def _with_usable_choices(tool: Tool) -> Tool:
     schema = enum_to_items(tool.input_schema)
     return tool if schema is tool.input_schema else replace(tool, input_schema=schema)
+
+
+def _is_visible(tool: Tool, allowed: Collection[str] | None) -> bool:
+    return tool.enabled and allows(allowed, tool.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Union, cast, get_args, get_origin
 
@@ -49,6 +49,8 @@ class Signature:
     """Writes the result; `None` when the function promises nothing."""
     input_schema: JsonObject
     output_schema: JsonObject | None
+    as_text: bool | None = None
+    """Of an async generator: whether its chunks are joined to one text; `None` when it doesn't say what they are."""
 
 
 def read_signature(function: Callable[..., Any], text: FunctionText, subject: str) -> Signature:
@@ -70,7 +72,9 @@ def read_signature(function: Callable[..., Any], text: FunctionText, subject: st
         definitions[f"p{index}"] = _field(parameter, hints[parameter.name], text.parameters.get(parameter.name))
     names = {field: name for name, field in fields.items()}
     model, input_schema = _input(definitions, names, subject)
-    result, output_schema = _output(hints.get("return"), subject)
+    returned = hints.get("return")
+    chunk = _chunk(returned, subject) if inspect.isasyncgenfunction(function) else None
+    result, output_schema = _output(returned if chunk is None else _of_chunks(chunk), subject)
     return Signature(
         model=model,
         fields=fields,
@@ -79,6 +83,7 @@ def read_signature(function: Callable[..., Any], text: FunctionText, subject: st
         result=result,
         input_schema=input_schema,
         output_schema=output_schema,
+        as_text=None if chunk is None or chunk is Any else chunk is str,
     )
 
 
@@ -180,6 +185,23 @@ def _culprit(definitions: Mapping[str, tuple[Any, FieldInfo]], error: Exception)
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0].rstrip(".")
+
+
+def _chunk(hint: Any, subject: str) -> Any:
+    """What an async generator yields, by its annotation."""
+    if hint is None:
+        return Any
+    if get_origin(hint) in (AsyncGenerator, AsyncIterator, AsyncIterable):
+        return get_args(hint)[0]
+    raise DefinitionError(
+        subject,
+        "it yields its result, and its annotation says otherwise",
+        "Write `-> AsyncIterator[str]`, for example.",
+    )
+
+
+def _of_chunks(chunk: Any) -> Any:
+    return chunk if chunk is str or chunk is Any else list[chunk]
 
 
 def _output(hint: Any, subject: str) -> tuple[TypeAdapter[Any] | None, JsonObject | None]:

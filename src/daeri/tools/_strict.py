@@ -68,14 +68,6 @@ def strict_schema(schema: JsonObject) -> JsonObject:
     return made
 
 
-def drop_absent(arguments: JsonObject, schema: JsonObject) -> JsonObject:
-    """Arguments written for the strict form of `schema`, without the nulls that stand for "not given".
-
-    A null stays where `schema` itself allows one.
-    """
-    return SchemaValidator(schema).normalise(arguments)
-
-
 def _strict(schema: Json, path: _Path) -> JsonObject:
     if not isinstance(schema, Mapping) or not schema:
         raise StrictSchemaError(path, "allows any value")

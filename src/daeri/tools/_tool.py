@@ -8,6 +8,8 @@ from typing import Literal
 
 from daeri.text import Json, JsonObject, digest
 
+from ._resilience import Resilience
+
 Risk = Literal["low", "medium", "high", "critical"]
 RISKS: tuple[Risk, ...] = ("low", "medium", "high", "critical")
 """From the least to the greatest."""
@@ -49,7 +51,9 @@ class Tool:
     risk: Risk = "low"
     enabled: bool = True
     timeout_s: float = 30.0
-    """Seconds for one call in all."""
+    """Seconds for one call in all: waiting for a place, every attempt and the pauses between them."""
+    resilience: Resilience = field(default_factory=Resilience)
+    """What is done while the system behind it is slow or down."""
     tags: frozenset[str] = frozenset()
     source: str = "python"
     """The provider that carries it out."""
@@ -62,7 +66,7 @@ class Tool:
 
     @cached_property
     def definition_hash(self) -> str:
-        """Digest of everything that the author declares; whether it is enabled is ours and left out."""
+        """Digest of what the author declares that it is and does; whether and how patiently it is run is left out."""
         marks = self.annotations
         declared: dict[str, Json] = {
             "name": self.name,
