@@ -40,6 +40,7 @@ format: $(READY) ## put the code in its form
 bench: $(READY) ## measure (ratios to named peers in the same run)
 	$(BIN)/python bench/store.py
 	$(BIN)/python bench/boundary.py
+	$(BIN)/python bench/policy.py
 
 docs: $(READY) ## run every snippet of README and docs
 	$(BIN)/python -m pytest tests/docs

@@ -109,7 +109,7 @@ def test_the_tables_can_be_made_on_postgresql() -> None:
     statements = [str(CreateTable(table).compile(dialect=dialect)) for table in metadata.sorted_tables]
     statements += [str(CreateIndex(i).compile(dialect=dialect)) for t in metadata.sorted_tables for i in t.indexes]
 
-    assert len(statements) == 22
+    assert len(statements) == 23
     assert all(statement.strip().startswith("CREATE") for statement in statements)
     assert any("elapsed_ms DOUBLE PRECISION" in statement for statement in statements)
     assert any("WHERE state IN ('requested'" in statement for statement in statements)

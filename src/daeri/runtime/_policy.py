@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from daeri.boundary import (
     AuditEvent,
@@ -91,8 +91,12 @@ class Policies:
         files = {} if self.cedar is None else {file: digest(text) for file, text in self.cedar.texts.items()}
         loaded = self._settings.model_dump(mode="json", include={"rules", "limits"}, exclude_defaults=True)
         in_force: JsonObject = {**loaded, **({"cedar": files} if files else {})}
-        for kind, data in (("setting.loosened", loosened), ("policy.loaded", in_force)):
-            last = await store.last_audit_of(tenant, kind)
+        both: tuple[tuple[Literal["setting.loosened", "policy.loaded"], JsonObject], ...] = (
+            ("setting.loosened", loosened),
+            ("policy.loaded", in_force),
+        )
+        for kind, data in both:
+            last = await store.last_rules(tenant, kind)
             if data != ({} if last is None else json.loads(last.data)):
                 await store.commit([_event(kind, tenant, actor, data)])
 

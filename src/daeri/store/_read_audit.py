@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import Event
+from typing import Literal
 
 from daeri.boundary import Checkpoint, VerifyingKey
 
@@ -15,6 +16,10 @@ from ._reader import Reader
 from ._verify import AuditReport, verify
 
 _AUDIT = f"SELECT {AUDIT_COLUMNS} FROM audit WHERE "
+# the kinds spelled out as the partial index has them: a parameter alone would not let SQLite use it
+_LAST_RULES = (
+    "chain = ? AND tenant = ? AND kind = ? AND kind IN ('policy.loaded', 'setting.loosened') ORDER BY seq DESC LIMIT 1"
+)
 
 
 class AuditReads:
@@ -38,11 +43,9 @@ class AuditReads:
         )
         return newest[::-1]
 
-    async def last_audit_of(self, tenant: str, kind: str) -> AuditRow | None:
-        """The newest row of a kind."""
-        return await self._reader.first(
-            audit_row, _AUDIT + "chain = ? AND tenant = ? AND kind = ? ORDER BY seq DESC LIMIT 1", CHAIN, tenant, kind
-        )
+    async def last_rules(self, tenant: str, kind: Literal["policy.loaded", "setting.loosened"]) -> AuditRow | None:
+        """The newest row that says which rules are in force, or which settings loosen them."""
+        return await self._reader.first(audit_row, _AUDIT + _LAST_RULES, CHAIN, tenant, kind)
 
     async def audit_after(self, tenant: str, seq: int, limit: int = 1000) -> Sequence[AuditRow]:
         """The rows of a tenant that come after row `seq`."""

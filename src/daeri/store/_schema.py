@@ -198,6 +198,8 @@ outbox = Table(
     Index("ix_outbox_due", "next_at", sqlite_where=_WAITING, postgresql_where=_WAITING),
 )
 
+_RULES = text("kind IN ('policy.loaded', 'setting.loosened')")
+
 audit = Table(
     "audit",
     metadata,
@@ -214,6 +216,8 @@ audit = Table(
     _text("data"),
     PrimaryKeyConstraint("chain", "seq"),
     Index(None, "tenant", "run_id"),
+    # What every start asks for; calls, nearly all rows, stay out of it.
+    Index("ix_audit_rules", "tenant", "kind", "seq", sqlite_where=_RULES, postgresql_where=_RULES),
 )
 
 audit_checkpoints = Table(

@@ -19,8 +19,12 @@ SELECT name, definition_hash, 1, first_seen FROM (
 """
 
 
+_RULES = sa.text("kind IN ('policy.loaded', 'setting.loosened')")
+
+
 def upgrade() -> None:
-    """Add the table and fill it."""
+    """Add the table and fill it, and an index on what every start asks the audit record for."""
+    op.create_index("ix_audit_rules", "audit", ["tenant", "kind", "seq"], sqlite_where=_RULES, postgresql_where=_RULES)
     op.create_table(
         "tools",
         sa.Column("name", sa.Text, nullable=False),
