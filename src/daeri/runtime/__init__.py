@@ -2,9 +2,9 @@
 
 from ._agents import CARD, INSTRUCTIONS, load_agent, load_agents
 from ._audit import CHECKPOINTS, KEYS, AuditKeeper, verify_audit
-from ._daeri import DATABASE, Daeri, local_principal
+from ._daeri import DATABASE, Daeri
 from ._policy import Policies
-from ._principals import principal_named
+from ._principals import local_principal, principal_named
 
 __all__ = [
     "CARD",

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
-import os
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from daeri.boundary import Boundary, check_fallbacks
@@ -20,13 +17,14 @@ from daeri.models import Model, ModelChoice, ModelSettings, build_model
 from daeri.settings import Settings, load_settings
 from daeri.store import SqliteStore
 from daeri.text import Locale
-from daeri.toolkits import ToolkitConfig, builtin_tools
-from daeri.tools import FunctionTool, PythonTools, ToolRegistry, load_tools
+from daeri.tools import FunctionTool, ToolRegistry
 
 from ._agents import load_agents
 from ._approvals import allow_list_of, delivering, webhook_of
 from ._audit import AuditKeeper
 from ._policy import Policies
+from ._principals import local_principal
+from ._tools import registry_of
 
 DATABASE = "daeri.db"
 DEFAULT_AGENT = "default"
@@ -79,7 +77,7 @@ class Daeri:
         """
         settings = settings or load_settings()
         async with AsyncExitStack() as stack:
-            registry = await _registry(settings, tools, tool_modules)
+            registry = await registry_of(settings, tools, tool_modules)
             stack.push_async_callback(registry.aclose)
             check_fallbacks(registry)
             agents = _agents(settings)
@@ -195,73 +193,6 @@ class Daeri:
         async with AsyncExitStack() as stack:
             for model, _ in self._models.values():
                 stack.push_async_callback(model.close)
-
-
-def local_principal(settings: Settings) -> Principal:
-    """The user of the operating system as a principal."""
-    return Principal(
-        tenant=settings.tenant,
-        subject=f"os:{_user()}",
-        scopes=frozenset(settings.cli.scopes),
-        roles=frozenset(settings.cli.roles),
-    )
-
-
-def _user() -> str:
-    try:
-        import pwd
-    except ImportError:  # not POSIX
-        return getpass.getuser()
-    try:
-        # not getpass: it believes $LOGNAME and $USER, which anybody may set to anybody's name
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a container may run under a number that has no name
-        return str(os.getuid())
-
-
-async def _registry(
-    settings: Settings, tools: Iterable[FunctionTool[..., Any]], tool_modules: Sequence[str]
-) -> ToolRegistry:
-    registry = ToolRegistry()
-    kits = settings.toolkits
-    await registry.add(
-        builtin_tools(
-            ToolkitConfig(
-                file_roots=kits.file_roots,
-                knowledge_files=kits.knowledge_files,
-                document_folders=kits.document_folders,
-                morphemes=kits.morphemes,
-            )
-        )
-    )
-    named = (_in_project(name, settings.project) for name in [*settings.tools.modules, *tool_modules])
-    for reference in dict.fromkeys(named):
-        loaded = load_tools(reference, root=settings.project)
-        if loaded.functions:
-            await registry.add(PythonTools(reference, loaded.functions))
-        for provider in loaded.providers:
-            await registry.add(provider)
-    if given := tuple(tools):
-        await registry.add(PythonTools("given", given))
-    for name in settings.tools.disabled:
-        _disable(registry, name)
-    return registry
-
-
-def _in_project(reference: str, project: Path | None) -> str:
-    """A file by its place in the project: named twice it is one, and its tools are the same on every machine."""
-    base = (project or Path.cwd()).resolve()
-    file = (base / reference).resolve()
-    if not reference.endswith(".py") or not file.is_relative_to(base):
-        return reference
-    return file.relative_to(base).as_posix()
-
-
-def _disable(registry: ToolRegistry, name: str) -> None:
-    try:
-        registry.disable(name)
-    except NotFoundError as error:
-        raise SettingsError("tools.disabled", name, "there is no tool of this name", error.hint) from None
 
 
 def _agents(settings: Settings) -> Mapping[str, Agent]:
