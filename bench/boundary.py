@@ -86,7 +86,7 @@ class Memory:
     async def find_call(self, tenant: str, call_id: str) -> StoredCall | None:
         return None
 
-    async def find_keyed_call(self, tenant: str, subject: str, idempotency_key: str) -> StoredCall | None:
+    async def find_keyed_call(self, tenant: str, person: str, subject: str, idempotency_key: str) -> StoredCall | None:
         return None
 
     async def pending_approval(self, tenant: str, digest: str) -> StoredApproval | None:

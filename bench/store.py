@@ -168,6 +168,7 @@ def started(run_id: str, call_id: str) -> list[Record]:
             call_id=call_id,
             tenant=TENANT,
             subject="user:kim",
+            person="user:kim",
             tool="mail.send",
             definition_hash="sha256:" + "5" * 64,
             arguments=ARGUMENTS,

@@ -139,12 +139,18 @@ class RefusedError(DaeriError):
 
 
 class StoreError(DaeriError):
-    """A record could not be written or read; nothing of the change was kept."""
+    """A record could not be written, and nothing of the change was kept; or it could not be read (`reading`)."""
 
-    def __init__(self, action: str, cause: str) -> None:
+    def __init__(self, action: str, cause: str, *, reading: bool = False) -> None:
         self.action = action
         self.cause = cause
-        super().__init__(f"could not {action}: {cause}. Nothing of it was kept; check the disk and run `daeri doctor`.")
+        self.reading = reading
+        advice = (
+            "Nothing was changed; restore the file from a backup, or choose another folder for it."
+            if reading
+            else "Nothing of it was kept; check the disk and run `daeri doctor`."
+        )
+        super().__init__(f"could not {action}: {cause}. {advice}")
 
 
 class ToolError(DaeriError):

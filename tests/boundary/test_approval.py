@@ -166,6 +166,7 @@ def _approval(asked: tuple[Principal, Tool, dict[str, Json]]) -> ApprovalRecord:
         call_id="c1",
         tenant=principal.tenant,
         subject=principal.subject,
+        person=principal.person.subject,
         tool=wanted.name,
         definition_hash=wanted.definition_hash,
         arguments=arguments,

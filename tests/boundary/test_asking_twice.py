@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from daeri.boundary import Boundary, CallRequest
-from daeri.errors import ConflictError, ToolError
+from daeri.errors import ConflictError, Failure, ToolError
 from daeri.identity import Principal
 from daeri.store import SqliteStore
 from daeri.tools import FunctionTool, tool
@@ -172,6 +173,94 @@ async def test_somebody_else_gets_no_outcome_by_naming_the_id_of_a_call(
     lee = Principal(tenant="acme", subject="user:lee")
 
     await _conflicts(door, ask("transfer", {"amount": 5}, call_id="c1", principal=lee), ran)
+
+
+@pytest.mark.parametrize("between", ["bot", "helper"], ids=["one agent", "an agent of an agent"])
+async def test_another_person_gets_no_outcome_through_an_agent_of_the_same_name(
+    open_door: OpenDoor, ask: Ask, transfer: FunctionTool[..., Any], ran: list[int], between: str
+) -> None:
+    def agent_of(name: str) -> Principal:
+        bot = Principal(tenant="acme", subject=f"user:{name}").acting_as("bot")
+        return bot if between == "bot" else bot.acting_as(between)
+
+    door = await open_door(transfer)
+    first = ask("transfer", {"amount": 5}, call_id="c1", idempotency_key="k", principal=agent_of("kim"))
+    await door.boundary.call(first)
+
+    await _conflicts(door, replace(first, principal=agent_of("lee"), idempotency_key=None), ran)
+    with_her_key = await door.boundary.call(replace(first, principal=agent_of("lee"), call_id="c2"))
+    again = await door.boundary.call(replace(first, call_id="c3"))
+
+    assert (with_her_key.call_id, again.call_id, ran) == ("c2", "c1", [5, 5])
+
+
+async def test_fifty_asks_of_two_people_with_one_key_run_once_for_each(
+    open_door: OpenDoor, ask: Ask, transfer: FunctionTool[..., Any], ran: list[int]
+) -> None:
+    door = await open_door(transfer)
+    agents = [Principal(tenant="acme", subject=f"user:{name}").acting_as("bot") for name in ("kim", "lee")]
+    asks = [ask("transfer", {"amount": 5}, principal=who, idempotency_key="k") for who in agents * 25]
+
+    outcomes = await asyncio.gather(*(door.boundary.call(one) for one in asks))
+
+    assert (ran, door.states()) == ([5, 5], ["succeeded", "succeeded"])
+    assert {one.call_id for one in outcomes[::2]}.isdisjoint(one.call_id for one in outcomes[1::2])
+
+
+@pytest.mark.parametrize("wrong", [{"amount": "five"}, [], {"amount": 10**9000}], ids=["schema", "shape", "limits"])
+async def test_a_call_that_its_caller_got_wrong_does_not_take_the_key(
+    open_door: OpenDoor, ask: Ask, transfer: FunctionTool[..., Any], ran: list[int], wrong: Any
+) -> None:
+    door = await open_door(transfer)
+
+    refused = await door.boundary.call(ask("transfer", wrong, idempotency_key="k"))
+    put_right = await door.boundary.call(ask("transfer", {"amount": 5}, idempotency_key="k"))
+
+    assert (refused.state, refused.failure and refused.failure.kind) == ("failed", "invalid_arguments")
+    assert (put_right.state, ran) == ("succeeded", [5])
+
+
+async def test_a_call_that_its_caller_could_not_read_does_not_take_the_key(
+    open_door: OpenDoor, ask: Ask, transfer: FunctionTool[..., Any], ran: list[int]
+) -> None:
+    door = await open_door(transfer)
+    unread = Failure(kind="malformed_arguments", diagnostic="no JSON")
+
+    await door.boundary.reject(ask("transfer", {}, idempotency_key="k"), unread)
+
+    assert (await door.boundary.call(ask("transfer", {"amount": 5}, idempotency_key="k"))).state == "succeeded"
+    assert ran == [5]
+
+
+@pytest.mark.parametrize("mark", ["", "x" * 201, "a\nb", "a\0", "a\ud800"], ids=ascii)
+@pytest.mark.parametrize(
+    ("field", "noun"),
+    [("idempotency_key", "idempotency key"), ("call_id", "call id"), ("agent", "name of the agent")],
+)
+async def test_a_mark_that_can_t_stay_on_record_is_refused_and_nothing_runs(
+    open_door: OpenDoor, ask: Ask, transfer: FunctionTool[..., Any], ran: list[int], field: str, noun: str, mark: str
+) -> None:
+    door = await open_door(transfer)
+    request = ask("transfer", {"amount": 5}, **{field: mark})
+
+    outcome = await door.boundary.call(request)
+
+    assert outcome.failure is not None
+    assert (outcome.state, outcome.failure.kind, ran) == ("failed", "invalid_arguments", [])
+    assert outcome.failure.diagnostic.startswith(f"the {noun} must have 1 to 200 characters")
+    assert await door.boundary.call(request) == outcome
+    assert "x" * 201 not in str(door.rows("SELECT * FROM audit")) + str(door.rows("SELECT * FROM calls"))
+
+
+async def test_a_mark_of_two_hundred_characters_is_kept(
+    open_door: OpenDoor, ask: Ask, transfer: FunctionTool[..., Any]
+) -> None:
+    door, mark = await open_door(transfer), "가" * 200
+
+    outcome = await door.boundary.call(ask("transfer", {"amount": 5}, call_id=mark, idempotency_key=mark, agent=mark))
+
+    assert (outcome.call_id, outcome.state) == (mark, "succeeded")
+    assert [tuple(row.values()) for row in door.rows("SELECT idempotency_key, agent FROM calls")] == [(mark, mark)]
 
 
 async def test_another_run_gets_no_outcome_by_naming_the_id_of_a_call(

@@ -16,6 +16,7 @@ import pytest
 
 from daeri.boundary import Boundary, CallOutcome
 from daeri.errors import Failure, ToolError
+from daeri.identity import Principal
 from daeri.store import SqliteStore
 from daeri.text import Json, JsonObject
 from daeri.tools import PythonTools, Tool, ToolContext, ToolRegistry, tool
@@ -371,13 +372,13 @@ async def test_a_tool_knows_its_call_and_reports_its_progress(open_door: OpenDoo
     def work(context: ToolContext) -> list[str | None]:
         """Work in a thread."""
         context.report("half\0way")
-        return [context.call_id, context.run_id, context.idempotency_key, context.locale, context.principal.subject]
+        return [context.call_id, context.run_id, context.locale, context.principal.subject]
 
     door = await open_door(work)
 
     outcome = await door.boundary.call(ask("work", call_id="c1", locale="ko"), observer=follower)
 
-    assert outcome.value == ["c1", None, "c1", "ko", "user:kim"]
+    assert outcome.value == ["c1", None, "ko", "user:kim"]
     assert follower.told == [("c1", "work", "half\ufffdway")]
 
 
@@ -412,15 +413,30 @@ def test_a_thread_that_outlives_the_event_loop_can_still_report_its_progress(tmp
     assert finished == ["all of it"]
 
 
-async def test_the_idempotency_key_of_the_ask_reaches_the_tool(open_door: OpenDoor, ask: Ask) -> None:
+async def test_no_two_callers_have_the_same_key_for_the_system_behind_a_tool(open_door: OpenDoor, ask: Ask) -> None:
     @tool
     async def key(context: ToolContext) -> str | None:
         """Give the key."""
         return context.idempotency_key
 
-    door = await open_door(key)
+    @tool
+    async def other(context: ToolContext) -> str | None:
+        """Give the key."""
+        return context.idempotency_key
 
-    assert (await door.boundary.call(ask("key", idempotency_key="k7"))).value == "k7"
+    door = await open_door(key, other)
+    kim, lee, twin = (
+        Principal(tenant=tenant, subject=subject)
+        for tenant, subject in (("acme", "user:kim"), ("acme", "user:lee"), ("rival", "user:kim"))
+    )
+    callers = [kim, lee, twin, *(who.acting_as("bot") for who in (kim, lee, twin)), kim.acting_as("helper")]
+    asks = [ask("key", principal=who, idempotency_key="k7") for who in callers]
+    asks += [ask("key", call_id="k7"), ask("other", call_id="k9"), ask("key", idempotency_key="k8")]
+
+    keys = [(await door.boundary.call(one)).value for one in asks]
+
+    assert len(set(keys)) == len(keys) == 10
+    assert all(isinstance(one, str) and one.startswith("sha256:") for one in keys)
 
 
 _PROGRAM = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -92,7 +92,8 @@ async def test_the_audit_record_says_who_what_why_but_holds_arguments_and_result
     said = json.loads(started["data"])
     assert (started["actor"], started["subject"]) == ("agent:bot", request.call_id)
     assert said["principal"]["on_behalf_of"]["subject"] == "user:kim"
-    assert (said["origin"], said["agent"], said["idempotency_key"]) == ("mcp", "bot", "k1")
+    assert (said["origin"], said["agent"], said["idempotency_key_digest"]) == ("mcp", "bot", digest("k1"))
+    assert "idempotency_key" not in said
     assert said["arguments_digest"] == digest({"name": "주민등록번호"})
     assert json.loads(ended["data"])["result_digest"] == digest("안녕하세요 주민등록번호")
     assert "주민등록번호" not in started["data"] + ended["data"]
@@ -115,6 +116,62 @@ async def test_the_audit_record_names_kind_and_place_of_a_failure_but_quotes_not
     data = door.rows("SELECT data FROM audit ORDER BY seq DESC LIMIT 1")[0]["data"]
     assert json.loads(data)["failure"]["kind"] == outcome.failure.kind
     assert "주민등록번호" not in data
+
+
+@tool
+async def pay(m: dict[str, int], to: str = "") -> str:
+    """Pay."""
+    return to
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("pay", {"m": {"4111-1111": "x"}}, "/m/*"),
+        ("pay", {"m": {}, "4111-1111": 1}, ""),
+        ("pay", {"m": {}, "to": 4111}, "/to"),
+    ],
+)
+async def test_of_a_place_the_audit_record_holds_only_names_that_the_tool_declares(
+    open_door: OpenDoor, ask: Ask, name: str, arguments: dict[str, object], said: str
+) -> None:
+    door = await open_door(pay)
+
+    await door.boundary.call(ask(name, arguments))
+
+    (row,) = door.rows("SELECT data FROM audit")
+    assert json.loads(row["data"])["failure"] == {"kind": "invalid_arguments", "path": said}
+    assert "4111" not in row["data"]
+
+
+async def test_of_a_result_too(open_door: OpenDoor, ask: Ask) -> None:
+    @tool
+    async def look() -> dict[str, int]:
+        """Look."""
+        return cast("dict[str, int]", {"4111-1111": "x"})
+
+    door = await open_door(look)
+
+    outcome = await door.boundary.call(ask("look"))
+
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "contract_violation"
+    assert "4111" not in str(door.rows("SELECT data FROM audit"))
+
+
+@pytest.mark.parametrize(("name", "kept"), [("급여.조회", True), ("pay to 4111-1111", False), ("x" * 129, False)])
+async def test_what_is_no_name_of_a_tool_is_on_the_audit_record_only_as_a_digest(
+    open_door: OpenDoor, ask: Ask, name: str, kept: bool
+) -> None:
+    door = await open_door()
+
+    outcome = await door.boundary.call(ask(name))
+
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "unknown_tool"
+    (row,) = door.rows("SELECT data FROM audit")
+    assert json.loads(row["data"])["tool"] == (name if kept else digest(name))
+    assert (name in row["data"]) == kept
 
 
 async def test_audit_rows_chain(open_door: OpenDoor, ask: Ask) -> None:

@@ -100,7 +100,19 @@ class Shell:
             timeout=120,
             check=False,
         )
-        return Outcome(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
+        return Outcome(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode(errors="replace"))
+
+    def line(self, command: str) -> Outcome:
+        """Run a line of the shell, in which `daeri` is `$DAERI`."""
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=self.folder,
+            env={**self.environment, "DAERI": f"{sys.executable} -m daeri"},
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        return Outcome(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode(errors="replace"))
 
     def start(self, *arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
         """Begin a command and leave it running."""

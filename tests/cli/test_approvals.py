@@ -46,6 +46,34 @@ def approval(shop: Shell) -> str:
     return str(asked.json["approval_id"])
 
 
+def test_people_who_have_nothing_to_do_with_a_request_do_not_see_it(shop: Shell, approval: str) -> None:
+    for who, code, found in (("kim", 0, 1), ("lee", 0, 1), ("park", 0, 1), ("choi", 2, 0)):
+        assert shop("approvals", "show", approval, "--as", who).code == code
+        assert len(shop("approvals", "list", "--as", who, "--json").json) == found
+
+    assert shop("approvals", "list", "--as", "choi").out == "Nothing waits for approval.\n"
+
+
+def test_who_may_not_even_look_is_refused_on_record_when_they_decide(shop: Shell, approval: str) -> None:
+    done = shop("approvals", "approve", approval, "--as", "choi", "--json")
+
+    assert (done.code, done.out, _changed(shop)) == (5, "", False)
+    assert '"kind": "approval.refused"' in shop("audit", "tail", "--json").out.replace('":"', '": "')
+
+
+def test_what_a_tool_crashed_with_is_not_shown_to_who_approves(shop: Shell) -> None:
+    (shop.folder / "own.py").write_text(
+        "from daeri import tool\n\n@tool(risk='high')\ndef own() -> str:\n"
+        '    """Own."""\n    raise ValueError("password=hunter2")\n',
+        "utf-8",
+    )
+    for shown in ((), ("--json",)):
+        asked = shop("tools", "call", "own", "--as", "kim", "--tools", "own.py", "--json").json
+        done = shop("approvals", "approve", asked["approval_id"], "--as", "lee", "--tools", "own.py", *shown)
+
+        assert (done.code, "tool_error" in done.out + done.err, "hunter2" in done.out + done.err) == (1, True, False)
+
+
 def _changed(shop: Shell) -> bool:
     return (shop.folder / "changed").exists()
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,6 +104,50 @@ def test_signing_says_up_to_where(recorded: Shell) -> None:
 def test_an_empty_record_has_nothing_to_sign(daeri: Shell) -> None:
     assert daeri("audit", "checkpoint").out == "The audit record is empty; there is nothing to sign.\n"
     assert daeri("audit", "checkpoint", "--json").json is None
+
+
+def test_verifying_where_there_is_no_record_says_so_and_makes_none(daeri: Shell) -> None:
+    done = daeri("audit", "verify")
+
+    assert (done.code, done.out) == (
+        0,
+        f"There is no audit record: {daeri.environment['DAERI_HOME']}/daeri.db does not exist.\n",
+    )
+    assert daeri("audit", "verify", "--json").json["rows"] == 0
+    assert daeri("audit", "verify", "--lang", "ko").out.startswith("감사 기록이 없습니다.")
+    assert not Path(daeri.environment["DAERI_HOME"]).exists()
+
+
+def test_a_record_that_is_gone_although_it_was_signed_is_a_fault(recorded: Shell) -> None:
+    for file in Path(recorded.environment["DAERI_HOME"]).glob("daeri.db*"):
+        file.unlink()
+
+    done = recorded("audit", "verify")
+
+    assert done.code == 1
+    assert "There is no audit record" in done.out
+    assert "Row 1: missing" in done.out
+
+
+def test_checkpoints_that_were_removed_are_missed(recorded: Shell) -> None:
+    tamper(recorded, "DELETE FROM audit_checkpoints")
+    (Path(recorded.environment["DAERI_HOME"]) / "audit-checkpoints.jsonl").unlink()
+
+    done = recorded("audit", "verify")
+
+    assert done.code == 1
+    assert "neither in the database nor in the file" in done.out
+
+
+def test_who_signs_as_somebody_else_stays_known(recorded: Shell) -> None:
+    settings = recorded.folder / "daeri.toml"
+    settings.write_text(settings.read_text("utf-8") + '[principals.lee]\nroles = ["auditor"]\n', "utf-8")
+    tamper(recorded, "DELETE FROM audit_checkpoints")
+
+    assert recorded("audit", "checkpoint", "--as", "lee").code == 0
+    last = json.loads(recorded("audit", "tail", "--json", "-n", "1").out)
+    assert (last["kind"], last["actor"]) == ("audit.checkpoint", "lee")
+    assert last["data"]["via"].startswith("os:")
 
 
 @pytest.mark.parametrize("what", ["verify", "tail", "checkpoint"])

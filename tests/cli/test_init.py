@@ -88,6 +88,14 @@ def test_existing_files_are_never_overwritten(daeri: Shell) -> None:
     assert not (daeri.folder / "office" / "knowledge.toml").exists()
 
 
+def test_a_folder_without_a_name_is_refused(daeri: Shell) -> None:
+    done = daeri("init", "")
+
+    assert (done.code, done.out) == (2, "")
+    assert "the folder is missing" in done.err
+    assert not list(daeri.folder.iterdir())
+
+
 def test_a_file_in_the_place_of_the_folder_is_refused(daeri: Shell) -> None:
     (daeri.folder / "office").write_text("mine")
 

@@ -121,6 +121,22 @@ def test_explain_names_a_rule_of_the_settings_and_a_loosened_tool(governed: Shel
     assert loosened["decision"]["rules"] == ["scope.held", "setting.loosened", "risk.medium"]
 
 
+def test_explain_judges_the_arguments_that_the_door_would(project: Shell) -> None:
+    code = (project.folder / "shop.py").read_text("utf-8")
+    added = '@tool(name="list")\ndef rows(limit: int = 500) -> int:\n    """List."""\n    return limit\n'
+    (project.folder / "shop.py").write_text(code + added, "utf-8")
+    cap = 'forbid(principal, action == Daeri::Action::"list", resource)'
+    (project.folder / "policies").mkdir()
+    (project.folder / "policies" / "cap.cedar").write_text(
+        f'@id("cap") {cap} when {{ context.args has limit && context.args.limit > 100 }};', "utf-8"
+    )
+
+    for arguments in ("{}", '{"limit": null}', '{"limit": 101}'):
+        explained = project("policy", "explain", "list", "--args", arguments, "--json").json
+        assert explained["decision"]["rules"][0] == "cedar.cap"
+        assert project("tools", "call", "list", "--args", arguments, "--json").json["state"] == "denied"
+
+
 def test_explain_says_that_a_tool_is_disabled(governed: Shell) -> None:
     found = governed("policy", "explain", "send", "--json", DAERI_TOOLS_DISABLED="send").json
 

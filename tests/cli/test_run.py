@@ -150,6 +150,8 @@ def test_a_call_whose_outcome_nobody_knows_has_its_own_code(project: Shell, scri
         (["run", "x", "--agent", "nobody"], "There is no agent 'nobody'. There are: default."),
         (["run", "x", "--tools", "gone.py"], "gone.py"),
         (["run", "x", "--model", "oracle:9"], "oracle:9"),
+        (["run", "x", "--model", ""], "--model is empty"),
+        (["run", "x", "--agent", " "], "--agent is empty"),
         (["walk"], "walk"),
     ],
 )
@@ -209,6 +211,19 @@ def test_ctrl_c_cancels_the_run_and_its_journal_says_so(project: Shell, script: 
     (run,) = project("runs", "list", "--json").json
     assert run["state"] == "cancelled"
     assert [call["state"] for call in project("runs", "show", run["run_id"], "--json").json["calls"]] == ["cancelled"]
+
+
+def test_ctrl_c_does_not_wait_for_a_tool_that_goes_on(project: Shell, script: Script) -> None:
+    process = project.start("run", "hold", "--model", script([("hold", {})], "done"), "--events")
+    _read_until(process.stdout, '"call.started"')
+
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert json.loads(out.splitlines()[-1])["type"] == "run.ended"
+    assert "Cancelled; what happened until then is on record.\n" in err
+    assert [run["state"] for run in project("runs", "list", "--json").json] == ["cancelled"]
 
 
 def test_a_second_ctrl_c_ends_the_process_though_a_tool_holds_on(project: Shell, script: Script) -> None:

@@ -137,3 +137,14 @@ def test_a_file_that_cannot_be_written_is_said(project: Shell, recorded: dict[st
 
     assert done.code == 2
     assert "gone/run.json can't be written: No such file or directory" in done.err
+
+
+def test_what_ran_beside_a_call_that_waits_is_shown_with_its_result(project: Shell, script: Script) -> None:
+    model = script([("price.find", {"product": "pen"}), ("price.change", {"product": "pen", "price": 3})])
+    run = project("run", "x", "--model", model, "--json").json
+
+    shown = project("runs", "show", run["run_id"], "--json").json["calls"]
+    assert [(call["tool"], call["state"], call["result"]) for call in shown] == [
+        ("price.find", "succeeded", "$2"),
+        ("price.change", "waiting", None),
+    ]

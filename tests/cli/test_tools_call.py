@@ -64,6 +64,73 @@ def test_the_exit_code_says_how_it_ended(shop: Shell, arguments: tuple[str, ...]
     assert said in done.err
 
 
+def test_the_words_of_an_exception_are_for_who_looks_for_the_fault(shop: Shell) -> None:
+    _add(
+        shop,
+        '''
+@tool(name="boom", read_only=True)
+def boom() -> str:
+    """Crash."""
+    raise ValueError("password=hunter2")
+''',
+    )
+    told = [shop("tools", "call", "boom"), shop("tools", "call", "boom", "--as", "kim", "--json")]
+    debugged = shop("--debug", "tools", "call", "boom")
+    operator = shop("tools", "call", "boom", "--json")
+
+    assert [one.code for one in (*told, debugged, operator)] == [1, 1, 1, 1]
+    assert "hunter2" not in "".join(one.out + one.err for one in told)
+    assert told[0].err == "boom: failed (tool_error)\nA tool could not do its work.\n"
+    assert (told[1].json["failure"]["kind"], told[1].json["failure"]["diagnostic"]) == ("tool_error", None)
+    assert "Details: boom raised ValueError: password=hunter2" in debugged.err
+    assert operator.json["failure"]["diagnostic"] == "boom raised ValueError: password=hunter2"
+
+
+def test_what_is_wrong_with_the_arguments_is_told_to_everybody(shop: Shell) -> None:
+    done = shop("tools", "call", "price.find", "--args", '{"product": 5}', "--as", "kim", "--json")
+
+    assert "/product" in done.json["failure"]["diagnostic"]
+
+
+@pytest.mark.parametrize(
+    ("fallback", "result", "mark", "said"),
+    [
+        ('"spare"', "kept", "spare", "main could not be reached: the result is from spare, its fallback.\n"),
+        (
+            'StaticAnswer(value="closed")',
+            "closed",
+            "static answer",
+            "main could not be reached: the result is the answer that was declared for that case.\n",
+        ),
+    ],
+)
+def test_a_result_that_is_not_of_the_tool_itself_is_marked(
+    shop: Shell, fallback: str, result: str, mark: str, said: str
+) -> None:
+    _add(
+        shop,
+        f'''
+from daeri.tools import NotSentError, Resilience, StaticAnswer
+
+@tool(name="main", read_only=True, resilience=Resilience(attempts=1, fallback={fallback}))
+def main() -> str:
+    """Ask a system that is down."""
+    raise NotSentError("no route")
+
+@tool(name="spare", read_only=True)
+def spare() -> str:
+    """Give what was kept."""
+    return "kept"
+''',
+    )
+
+    text, marked = shop("tools", "call", "main"), shop("tools", "call", "main", "--json").json
+    plain = shop("tools", "call", "spare", "--json").json
+
+    assert (text.code, text.out, text.err) == (0, f"{result}\n", said)
+    assert (marked["result"], marked["fallback"], plain["fallback"]) == (result, mark, None)
+
+
 def test_the_call_is_made_as_the_principal_that_is_named(shop: Shell) -> None:
     denied = shop("tools", "call", "price.find", "--args", '{"product": "pen"}', "--as", "lee")
 
@@ -107,6 +174,11 @@ def test_ctrl_c_cancels_the_call(shop: Shell) -> None:
     assert asking.returncode == 130
     kinds = [json.loads(line)["kind"] for line in shop("audit", "tail", "--json", "--as", "auditor").out.splitlines()]
     assert "call.cancelled" in kinds
+
+
+def _add(shop: Shell, source: str) -> None:
+    with (shop.folder / "shop.py").open("a", encoding="utf-8") as file:
+        file.write(source)
 
 
 def _declare_auditor(shop: Shell) -> None:

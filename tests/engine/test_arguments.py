@@ -169,7 +169,7 @@ async def test_every_refused_call_is_in_the_journal_with_its_kind(lab: Lab) -> N
     ]
 
 
-async def test_a_strict_tool_gets_its_optional_arguments_left_out_not_null(lab: Lab) -> None:
+async def test_a_strict_tool_gets_the_default_of_an_optional_argument_and_no_null(lab: Lab) -> None:
     @tool(strict=True)
     def book(room: str, floor: int = 3) -> str:
         """Book a room."""
@@ -178,4 +178,4 @@ async def test_a_strict_tool_gets_its_optional_arguments_left_out_not_null(lab: 
     model = lab.Model(lab.calls(lab.call("book", {"room": "A", "floor": None})), lab.says("Booked."))
     result = await lab.run(model, book)
     assert model.requests[0].tools[0].strict
-    assert [(call.arguments, call.shown) for call in result.calls] == [({"room": "A"}, "A on 3")]
+    assert [(call.arguments, call.shown) for call in result.calls] == [({"room": "A", "floor": 3}, "A on 3")]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -196,8 +197,16 @@ async def test_the_token_limit_ends_the_run_before_the_next_turn(lab: Lab, desk:
 
 async def test_the_cost_limit_ends_the_run_before_the_next_turn(lab: Lab, desk: Desk) -> None:
     model = lab.Model(*(lab.calls(lab.call("read", {"key": key})) for key in "abc"))
-    result = await lab.run(model, *desk.tools, limits=Limits(max_cost=Decimal("0.00")))
-    assert (result.status, result.reason, result.steps) == ("failed", "max_cost", 0)
+    result = await lab.run(model, *desk.tools, limits=Limits(max_cost=Decimal("0.02")))
+    assert (result.status, result.reason, result.steps) == ("failed", "max_cost", 2)
+    assert result.cost == Decimal("0.02")
+
+
+async def test_a_cost_limit_ends_a_run_whose_price_nobody_knows(lab: Lab, desk: Desk) -> None:
+    unpriced = replace(lab.calls(lab.call("read", {"key": "a"})), cost=None)
+    result = await lab.run(lab.Model(unpriced, lab.says("a")), *desk.tools, limits=Limits(max_cost=Decimal(5)))
+    assert (result.status, result.reason, result.steps) == ("failed", "unknown_price", 1)
+    assert "model.prices" in result.answer
 
 
 async def test_the_same_call_again_is_answered_from_the_record_with_a_nudge(lab: Lab, desk: Desk) -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
     from daeri.text import JsonObject
 
 NEWER = ENVELOPE_VERSION + 1
+FIRST_RELEASE = Path(__file__).parent / "journal_v1.jsonl"
+"""Written once by the first release and never again: a change that can't read it breaks every journal there is."""
+
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 USAGE = Usage(input_tokens=1, output_tokens=2, cached_tokens=3, reasoning_tokens=4, estimated=True)
 BODIES: list[JournaledEvent] = [
@@ -111,6 +116,12 @@ def _object(value: object) -> JsonObject:
 def test_an_event_survives_the_way_to_the_journal_and_back(body: JournaledEvent) -> None:
     event = RunEvent(run_id="r", at=AT, seq=7, body=body)
     assert decode_event("r", stored(event)) == event
+
+
+def test_a_journal_that_the_first_release_wrote_is_read_as_it_was_meant() -> None:
+    lines = FIRST_RELEASE.read_text("utf-8").splitlines()
+    kept = [JournalEvent(seq=seq, at=AT, **json.loads(line)) for seq, line in enumerate(lines, 1)]
+    assert [decode_event("r", event).body for event in kept] == BODIES
 
 
 def test_an_event_is_one_json_object_with_its_place() -> None:

@@ -45,7 +45,7 @@ def test_a_reference_is_read_and_written_back(text: str, reference: ModelReferen
 def test_a_bad_reference_names_the_setting_the_value_and_the_fix(text: str) -> None:
     with pytest.raises(SettingsError) as caught:
         parse_model(text)
-    assert (caught.value.setting, caught.value.value) == ("model", text)
+    assert (caught.value.setting, caught.value.value) == ("model.reference", text)
     assert caught.value.fix
 
 
@@ -82,14 +82,26 @@ async def test_the_planner_is_built_without_a_provider() -> None:
 @pytest.mark.parametrize(
     ("settings", "setting", "problem"),
     [
-        (ModelSettings(reference="openai:gpt-5"), "model", "needs an API key"),
-        (ModelSettings(reference="openai:gpt-5", api_key="k" * 9, base_url="http://x/v1"), "model", "`base_url` names"),
-        (ModelSettings(reference="openai-compatible:m"), "model", "needs the base URL"),
-        (ModelSettings(reference="openai-compatible:m", base_url="localhost:8000"), "base_url", "not the URL"),
-        (ModelSettings(reference="openai-compatible:m", base_url="http://u:pw@x/v1"), "base_url", "holds a password"),
-        (ModelSettings(base_url="http://x/v1"), "model", "is missing"),
-        (ModelSettings(reference="openai:m", api_key="sk-단가"), "api_key", "no key has"),
-        (ModelSettings(reference="openai-compatible:m", base_url="http://x", api_key="a\nb"), "api_key", "no key has"),
+        (ModelSettings(reference="openai:gpt-5"), "model.reference", "needs an API key"),
+        (
+            ModelSettings(reference="openai:gpt-5", api_key="k" * 9, base_url="http://x/v1"),
+            "model.reference",
+            "`model.base_url` is set",
+        ),
+        (ModelSettings(reference="openai-compatible:m"), "model.reference", "needs the base URL"),
+        (ModelSettings(reference="openai-compatible:m", base_url="localhost:8000"), "model.base_url", "not the URL"),
+        (
+            ModelSettings(reference="openai-compatible:m", base_url="http://u:pw@x/v1"),
+            "model.base_url",
+            "holds a password",
+        ),
+        (ModelSettings(base_url="http://x/v1"), "model.reference", "is missing"),
+        (ModelSettings(reference="openai:m", api_key="sk-단가"), "model.api_key", "no key has"),
+        (
+            ModelSettings(reference="openai-compatible:m", base_url="http://x", api_key="a\nb"),
+            "model.api_key",
+            "no key has",
+        ),
     ],
 )
 async def test_what_a_model_lacks_stops_the_start(settings: ModelSettings, setting: str, problem: str) -> None:

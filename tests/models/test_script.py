@@ -120,7 +120,7 @@ def test_a_wrong_line_is_named(script: Callable[..., Path], line: str, problem: 
     file = script('{"text": "fine"}', line)
     with pytest.raises(SettingsError) as caught:
         ScriptModel.load(file)
-    assert caught.value.setting == "model"
+    assert caught.value.setting == "model.reference"
     assert f"line 2 of {file}" in caught.value.problem
     assert problem in caught.value.problem
 

@@ -171,6 +171,38 @@ async def test_an_agent_can_be_given_as_it_is(open_project: OpenProject, write_s
         assert (await daeri.store.run("local", result.run_id)).agent == "adhoc"
 
 
+async def test_what_an_agent_asked_for_that_is_known_no_more_does_not_run(
+    open_project: OpenProject, write_script: WriteScript
+) -> None:
+    ran: list[int] = []
+
+    @tool(risk="high")
+    def wipe(number: int) -> str:
+        """Wipe a disk."""
+        ran.append(number)
+        return "wiped"
+
+    model = write_script(_call("wipe", number=1), {"text": "Done."})
+    boss = Principal(
+        tenant="local", subject="user:boss", roles=frozenset({"approver"}), scopes=frozenset({"approve:*"})
+    )
+
+    async def asked(daeri: Daeri) -> str:
+        agent = Agent(name="cleaner", tools=("wipe",))
+        (approval,) = (await daeri.ask("wipe", agent=agent, model=model)).approvals
+        await daeri.boundary.approvals.approve(approval, boss)
+        return approval
+
+    async with open_project(tools=[wipe]) as daeri:
+        here = await daeri.boundary.approvals.execute("local", await asked(daeri))
+        left = await asked(daeri)
+    async with open_project(tools=[wipe]) as daeri:
+        elsewhere = await daeri.boundary.approvals.execute("local", left)
+        state = (await daeri.boundary.approvals.show(boss, left)).state
+
+    assert (here.state, elsewhere.state, state, ran) == ("succeeded", "denied", "void", [1])
+
+
 async def test_an_unknown_agent_is_not_found_and_the_others_are_named(open_project: OpenProject) -> None:
     async with open_project() as daeri:
         with pytest.raises(NotFoundError, match=r"no agent 'nosuch'. There are: default."):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from daeri.boundary import CallOutcome, CallRequest
 from daeri.errors import DefinitionError, NotFoundError, SettingsError
 from daeri.identity import Principal
 from daeri.runtime import Daeri, local_principal, principal_named
+from daeri.text import digest
 from daeri.tools import tool
 
 if TYPE_CHECKING:
@@ -32,6 +34,12 @@ def pay(amount: int) -> str:
 def look() -> str:
     """Look."""
     return "seen"
+
+
+@tool(name="list")
+def list_rows(limit: int = 500) -> int:
+    """List."""
+    return limit
 
 
 async def _call(daeri: Daeri, name: str, call_id: str, **arguments: int) -> CallOutcome:
@@ -78,15 +86,57 @@ async def test_cedar_files_of_the_project_hold_at_the_door(open_project: OpenPro
     assert (outcome.state, outcome.decision.rules[0]) == ("denied", "cedar.closed")
 
 
-async def test_a_faulty_policy_stops_the_start_and_leaves_nothing_behind(
-    open_project: OpenProject, tmp_path: Path
-) -> None:
+async def test_a_cap_holds_for_what_the_tool_would_assume_too(open_project: OpenProject, tmp_path: Path) -> None:
+    when = "when { context.args has limit && context.args.limit > 100 }"
+    _write_policy(tmp_path, f'@id("cap") forbid(principal, action == Daeri::Action::"list", resource) {when};')
+    async with open_project(tools=[list_rows]) as daeri:
+        left_out = await _call(daeri, "list", "c1")
+        given = await _call(daeri, "list", "c2", limit=100)
+        recorded = await _audited(daeri, "call.denied")
+
+    assert (left_out.state, left_out.decision and left_out.decision.rules[0]) == ("denied", "cedar.cap")
+    assert (given.state, given.value) == ("succeeded", 100)
+    assert [call["arguments_digest"] for call in recorded] == [digest({"limit": 500})]
+
+
+async def test_a_faulty_policy_stops_the_start_and_that_is_on_record(open_project: OpenProject, tmp_path: Path) -> None:
     _write_policy(tmp_path, "\nforbid(principal, action, resource")
 
     with pytest.raises(DefinitionError, match=r"all\.cedar:2: unexpected end of input"):
         async with open_project(tools=[pay, look]):
             pass
-    assert not (tmp_path / ".daeri").exists()
+
+    _write_policy(tmp_path, "forbid(principal, action, resource);")
+    async with open_project(tools=[pay, look]) as daeri:
+        refused = await _audited(daeri, "policy.refused")
+        loaded = await _audited(daeri, "policy.loaded")
+    assert refused == [{"place": f"{tmp_path}/policies/all.cedar:2", "problem": "unexpected end of input"}]
+    assert len(loaded) == 1
+
+
+@pytest.mark.parametrize("name", ["team/cap.cedar", "a/b/cap.cedar", "cap.CEDAR", "cap.Cedar"])
+@pytest.mark.parametrize("beside", [True, False])
+async def test_a_policy_where_nobody_looks_stops_the_start_by_its_name(
+    name: str, beside: bool, open_project: OpenProject, tmp_path: Path
+) -> None:
+    file = tmp_path / "policies" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("forbid(principal, action, resource);", "utf-8")
+    if beside:
+        _write_policy(tmp_path, "")
+
+    with pytest.raises(DefinitionError, match=f"{re.escape(name)}: it would not be read"):
+        async with open_project(tools=[pay, look]):
+            pass
+
+
+async def test_other_files_beside_policies_do_not_matter(open_project: OpenProject, tmp_path: Path) -> None:
+    for name in ("README.md", "old/cap.cedar.txt", "cedar"):
+        (tmp_path / "policies" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "policies" / name).write_text("forbid", "utf-8")
+
+    async with open_project(tools=[pay, look]) as daeri:
+        assert daeri.policies.cedar is None
 
 
 @pytest.mark.parametrize(
@@ -96,6 +146,18 @@ async def test_a_faulty_policy_stops_the_start_and_leaves_nothing_behind(
         ('[[policy.rules]]\ntool = "mail.*"\ndeny = true', r"`policy\.rules\.1\.tool` = 'mail\.\*'"),
         ('[[policy.rules]]\ntag = "mony"\ndeny = true', r"`policy\.rules\.1\.tag` = 'mony'.* money"),
         ('[[policy.limits]]\nper = []\nconcurrent = 1\ntool = "x"', r"`policy\.limits\.1\.tool` = 'x'"),
+        (
+            '[[policy.rules]]\ntool = "look"\ntag = "money"\ndeny = true',
+            r"`policy\.rules\.1\.tag` = 'money': no tool that 'look' names has this tag.* pay\.",
+        ),
+        (
+            '[[policy.limits]]\nper = []\nconcurrent = 1\ntool = "look"\ntag = "money"',
+            r"`policy\.limits\.1\.tag` = 'money'",
+        ),
+        (
+            '[[policy.rules]]\ntenant = "globx"\ndeny = true\n[principals.kim]\ntenant = "globex"',
+            r"`policy\.rules\.1\.tenant` = 'globx': there is no tenant.* globex, local\.",
+        ),
         ('[policy.loosen."pya"]\nrisk = "low"\nreason = "r"', r"`policy\.loosen\.pya` = 'pya'.* mean pay"),
     ],
 )
@@ -105,6 +167,12 @@ async def test_a_rule_about_a_tool_that_is_not_there_stops_the_start(
     with pytest.raises(SettingsError, match=message):
         async with open_project(toml, tools=[pay, look]):
             pass
+
+
+async def test_a_rule_may_be_about_the_tenant_of_any_principal(open_project: OpenProject) -> None:
+    toml = "".join(f'[[policy.rules]]\ntenant = "{tenant}"\ndeny = true\n' for tenant in ("local", "globex"))
+    async with open_project(f'{toml}[principals.kim]\ntenant = "globex"', tools=[pay, look]) as daeri:
+        assert len(daeri.policies.rules.rules) == 2
 
 
 async def test_what_is_loosened_is_audited_once_for_every_change_of_it(open_project: OpenProject) -> None:
@@ -143,11 +211,11 @@ async def test_a_reload_takes_new_policies_or_keeps_the_old_and_both_are_audited
     async with open_project(tools=[pay, look]) as daeri:
         before = await _call(daeri, "look", "c1")
         _write_policy(tmp_path, "forbid(principal, action, resource);")
-        await daeri.policies.reload(daeri.store, tenant="local", actor="os:ops")
+        await daeri.policies.load(daeri.store, tenant="local", actor="os:ops")
         after = await _call(daeri, "look", "c2")
         _write_policy(tmp_path, "forbid(principal")
         with pytest.raises(DefinitionError, match="stay in force"):
-            await daeri.policies.reload(daeri.store, tenant="local", actor="os:ops")
+            await daeri.policies.load(daeri.store, tenant="local", actor="os:ops")
         kept = await _call(daeri, "look", "c3")
         refused = await _audited(daeri, "policy.refused")
         loaded = await _audited(daeri, "policy.loaded")

@@ -79,6 +79,7 @@ def call() -> Callable[..., CallRecord]:
         fields: dict[str, Any] = {
             "tenant": "acme",
             "subject": "user:kim",
+            "person": "user:kim",
             "tool": "mail.send",
             "definition_hash": "sha256:def",
             "origin": "run",

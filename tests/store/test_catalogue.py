@@ -35,6 +35,9 @@ async def test_a_definition_is_found_by_its_hash(store: SqliteStore) -> None:
         "risk": "high",
         "source": "python",
         "consequences": "A mail goes out.",
+        "tags": [],
+        "trusted": False,
+        "fallback": None,
     }
 
 

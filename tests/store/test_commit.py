@@ -109,12 +109,13 @@ async def test_a_call_is_found_by_its_idempotency_key_and_a_second_one_with_it_i
     with pytest.raises(ConflictError, match="call 'c2' is no longer new"):
         await store.commit([call("c2", idempotency_key="k1")])
     await store.commit([call("c3", idempotency_key="k1", subject="user:lee"), call("c4"), call("c5")])
+    await store.commit([call("c6", idempotency_key="k1", person="user:lee")])
 
-    found = await store.find_keyed_call("acme", "user:kim", "k1")
+    found = await store.find_keyed_call("acme", "user:kim", "user:kim", "k1")
     assert found is not None
     assert found.record == keyed
-    assert await store.find_keyed_call("acme", "user:kim", "k2") is None
-    assert await store.find_keyed_call("other", "user:kim", "k1") is None
+    assert await store.find_keyed_call("acme", "user:kim", "user:kim", "k2") is None
+    assert await store.find_keyed_call("other", "user:kim", "user:kim", "k1") is None
     assert await store.find_call("acme", "c2") is None
 
 
@@ -247,7 +248,7 @@ async def test_every_stored_text_is_scrubbed(
 ) -> None:
     bad, good = "a\0b\ud800c", "a\ufffdb\ufffdc"
     call_fields = dict.fromkeys(
-        ["tool", "definition_hash", "run_id", "agent", "idempotency_key", "approval_id", "subject"], bad
+        ["tool", "definition_hash", "run_id", "agent", "idempotency_key", "approval_id", "subject", "person"], bad
     )
     failure = Failure(kind="internal", diagnostic=bad, path=bad, user_message=bad)
 

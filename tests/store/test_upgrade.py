@@ -53,7 +53,7 @@ def old_file(path: Path) -> Path:
 
 async def test_the_oldest_call_keeps_a_key_that_was_used_twice(old_file: Path) -> None:
     async with await SqliteStore.open(old_file) as store:
-        keyed = await store.find_keyed_call("acme", "user:kim", "k1")
+        keyed = await store.find_keyed_call("acme", "user:kim", "user:kim", "k1")
         other = await store.find_call("acme", "c1")
 
     assert keyed is not None
@@ -61,6 +61,23 @@ async def test_the_oldest_call_keeps_a_key_that_was_used_twice(old_file: Path) -
     assert (keyed.record.call_id, other.record.idempotency_key, other.state) == ("c0", None, "started")
     assert keyed.failure is not None
     assert (keyed.failure.diagnostic, keyed.failure.retry_after_s) == ("no scope", None)
+
+
+async def test_the_person_behind_an_old_call_is_its_subject_or_whoever_began_the_run(
+    old_file: Path, rows: Rows
+) -> None:
+    rows(
+        "INSERT INTO runs (tenant, run_id, subject, agent, model, goal, state, kind, created_at)"
+        " VALUES ('acme', 'r1', 'user:lee', 'bot', 'm', 'g', 'running', 'run', 1)"
+    )
+    rows("UPDATE calls SET subject = 'agent:bot', run_id = 'r1' WHERE call_id = 'c1'")
+    rows("UPDATE calls SET subject = 'agent:bot' WHERE call_id = 'c2'")
+
+    async with await SqliteStore.open(old_file):
+        pass
+
+    people = rows("SELECT call_id, person FROM calls ORDER BY call_id")
+    assert people == [("c0", "user:kim"), ("c1", "user:lee"), ("c2", ""), ("c3", "user:kim")]
 
 
 async def test_the_newest_request_for_one_ask_goes_on_waiting(old_file: Path) -> None:

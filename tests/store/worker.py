@@ -24,6 +24,7 @@ def unit(run_id: str, call_id: str) -> list[Record]:
             call_id=call_id,
             tenant=TENANT,
             subject="user:kim",
+            person="user:kim",
             tool="mail.send",
             definition_hash=None,
             arguments={"n": call_id},

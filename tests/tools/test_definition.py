@@ -3,12 +3,13 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from daeri.errors import DefinitionError
-from daeri.tools import tool
+from daeri.tools import Resilience, StaticAnswer, Tool, tool
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -115,3 +116,36 @@ def test_a_korean_name_is_as_good_as_any() -> None:
 
     assert salary.tool.name == "급여.조회"
     assert salary.tool.input_schema["required"] == ["이름"]
+
+
+DECLARED = Tool(name="pay", description="Pay.", input_schema={"type": "object"})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"tags": frozenset({"money"})},
+        {"trusted": True},
+        {"risk": "high"},
+        {"resilience": Resilience(fallback="pay.last")},
+        {"resilience": Resilience(fallback=StaticAnswer(value="pay.last"))},
+        {"resilience": Resilience(fallback=StaticAnswer(value=None))},
+    ],
+    ids=str,
+)
+def test_what_governs_a_tool_or_answers_for_it_is_part_of_its_definition(changed: dict[str, Any]) -> None:
+    assert replace(DECLARED, **changed).definition_hash != DECLARED.definition_hash
+
+
+@pytest.mark.parametrize(
+    "tuned", [{"timeout_s": 5.0}, {"enabled": False}, {"strict": True}, {"resilience": Resilience(attempts=9)}], ids=str
+)
+def test_how_patiently_a_tool_is_run_is_no_part_of_its_definition(tuned: dict[str, Any]) -> None:
+    assert replace(DECLARED, **tuned).definition_hash == DECLARED.definition_hash
+
+
+def test_a_tool_as_fallback_is_not_an_answer_of_the_same_words() -> None:
+    tool_of_the_name = replace(DECLARED, resilience=Resilience(fallback="x"))
+    answer = replace(DECLARED, resilience=Resilience(fallback=StaticAnswer(value="x")))
+
+    assert tool_of_the_name.definition_hash != answer.definition_hash

@@ -23,7 +23,7 @@ from ._records import (
     StoredCall,
     Vote,
 )
-from ._rights import Attempt, refusal
+from ._rights import Attempt, may_see, refusal
 from ._still_valid import Valid, still_valid
 from ._transitions import changed, refused, request_of
 from ._writing import audit_of_decision, journal
@@ -31,6 +31,8 @@ from ._writing import audit_of_decision, journal
 _ROUNDS = 16
 """How often a decision is weighed again because somebody else was faster; each time the request has moved on."""
 _MAX_REASON_CHARS = 2_000
+_PAGE = 100
+"""How many requests are read at a time to find those that somebody may see."""
 
 
 class ApprovalDesk:
@@ -44,20 +46,36 @@ class ApprovalDesk:
         self._means = means
 
     async def list(
-        self, tenant: str, *, state: ApprovalState | None = None, limit: int = 50, before: str | None = None
+        self, who: Principal, *, state: ApprovalState | None = None, limit: int = 50, before: str | None = None
     ) -> Sequence[StoredApproval]:
-        """Requests of a tenant, newest first; `before` is the id that the last page ended with."""
-        return await self._means.store.approvals(tenant, state=state, limit=limit, before=before)
+        """Requests that `who` may see, newest first; `before` is the id that the last page ended with.
 
-    async def show(self, tenant: str, approval_id: str) -> StoredApproval:
+        Everybody sees what was asked by them or for them, an approver what they could decide, and who has the role
+        auditor, operator or admin all requests of the tenant.
+
+        Raises:
+            NotFoundError: no request `before` that `who` may see.
+        """
+        if before is not None:
+            await self.show(who, before)
+        seen: list[StoredApproval] = []
+        while len(seen) < limit:
+            page = await self._means.store.approvals(who.tenant, state=state, limit=_PAGE, before=before)
+            seen += [approval for approval in page if self._may_see(who, approval)]
+            if len(page) < _PAGE:
+                break
+            before = page[-1].record.approval_id
+        return seen[:limit]
+
+    async def show(self, who: Principal, approval_id: str) -> StoredApproval:
         """The request with this id, or whose id begins so if that is only one.
 
         Raises:
-            NotFoundError: none such in this tenant.
+            NotFoundError: none such in the tenant of `who`, or none that they may see (see `list`).
         """
-        approval = await self._means.store.find_approval(tenant, approval_id) if approval_id else None
-        if approval is None:
-            raise NotFoundError("approval request", approval_id, "`daeri approvals list` shows all.")
+        approval = await self._find(who.tenant, approval_id)
+        if not self._may_see(who, approval):
+            raise _not_found(approval_id)
         return approval
 
     async def approve(self, approval_id: str, approver: Principal, reason: str = "") -> StoredApproval:
@@ -111,7 +129,7 @@ class ApprovalDesk:
             StoreError: the record could not be written. Before the tool ran: it did not run. After it: the call stays
                 `started` on record, its outcome is unknown.
         """
-        approval = await self.show(tenant, approval_id)
+        approval = await self._find(tenant, approval_id)
         call = await call_of(self._means, approval)
         if approval.state == "approved" and call.state == "waiting":
             now = self._means.clock()
@@ -154,7 +172,7 @@ class ApprovalDesk:
     async def _decide(self, attempt: Attempt, approval_id: str, who: Principal, reason: str) -> StoredApproval:
         reason = scrub_text(cut_middle(reason.strip(), _MAX_REASON_CHARS).text)
         for _ in range(_ROUNDS):
-            approval = await self.show(who.tenant, approval_id)
+            approval = await self._find(who.tenant, approval_id)
             now = self._means.clock()
             if await expire(self._means, approval, now):
                 continue
@@ -167,7 +185,7 @@ class ApprovalDesk:
                 await self._means.store.commit(await self._decision(attempt, approval, who, reason, now))
             except ConflictError:
                 continue
-            return await self.show(who.tenant, approval.record.approval_id)
+            return await self._find(who.tenant, approval.record.approval_id)
         raise ConflictError("approval request", approval_id, "as it was when it was read")
 
     async def _decision(
@@ -184,8 +202,21 @@ class ApprovalDesk:
         state: ApprovalState = "approved" if complete else "pending"
         return [*changed(approval, state, now, actor=who, vote=vote, notify=self._means.notify)]
 
+    async def _find(self, tenant: str, approval_id: str) -> StoredApproval:
+        approval = await self._means.store.find_approval(tenant, approval_id) if approval_id else None
+        if approval is None:
+            raise _not_found(approval_id)
+        return approval
+
+    def _may_see(self, who: Principal, approval: StoredApproval) -> bool:
+        return may_see(approval, who, self._tags_of(approval.record.tool))
+
     def _tags_of(self, tool: str) -> frozenset[str]:
         try:
             return self._means.registry.get(tool).tags
         except NotFoundError:
             return frozenset()
+
+
+def _not_found(approval_id: str) -> NotFoundError:
+    return NotFoundError("approval request", approval_id, "`daeri approvals list` shows all that you may see.")

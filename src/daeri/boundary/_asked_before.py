@@ -31,14 +31,14 @@ async def earlier_call(store: ApprovalStore, request: CallRequest) -> StoredCall
         ConflictError: what it names was asked for another tool or with other arguments.
         NotFoundError: it names a request for approval that is not its own.
     """
-    tenant, subject = request.principal.tenant, request.principal.subject
+    who = request.principal
     if request.approval_id is not None:
         call = await _call_of_approval(store, request, request.approval_id)
         _check_same(call, request, ConflictError("approval request", request.approval_id, "open to other arguments"))
         return call
     if request.idempotency_key is None:
         return None
-    call = await store.find_keyed_call(tenant, subject, request.idempotency_key)
+    call = await store.find_keyed_call(who.tenant, who.person.subject, who.subject, request.idempotency_key)
     if call is not None:
         _check_same(call, request, _key_taken(request.idempotency_key))
     return call
@@ -56,7 +56,7 @@ async def call_in_the_way(store: CallStore, record: CallRecord, others: Iterable
             raise ConflictError("call", record.call_id, "this call with these arguments")
         return call
     if record.idempotency_key is not None:
-        call = await store.find_keyed_call(record.tenant, record.subject, record.idempotency_key)
+        call = await store.find_keyed_call(record.tenant, record.person, record.subject, record.idempotency_key)
         if call is not None and _what(call.record) != _what(record):
             raise _key_taken(record.idempotency_key)
         return call
@@ -107,7 +107,7 @@ def _key_taken(key: str) -> ConflictError:
 
 def _asked(record: CallRecord) -> tuple[str | None, ...]:
     """What makes two asks with one call id the same ask; nobody gets the outcome of somebody else's call."""
-    return (*_what(record), record.subject, record.run_id)
+    return (*_what(record), record.person, record.subject, record.run_id)
 
 
 def _what(record: CallRecord) -> tuple[str, str]:

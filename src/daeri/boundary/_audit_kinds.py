@@ -27,7 +27,7 @@ AUDIT_KINDS: Mapping[str, str] = MappingProxyType(
         "approval.refused": "somebody tried to decide about a request without the right to",
         "webhook.dead": "a message to another system was given up after all attempts",
         "policy.loaded": "a set of policies came into force",
-        "policy.refused": "a set of policies could not be used; the one before it stays",
+        "policy.refused": "a set of policies could not be used; the one before it stays, and at start nothing starts",
         "tool.defined": "a tool was offered with a definition that is new here",
         "tool.changed": "the definition of a tool is no longer the one that was offered last",
         "tool.disabled": "a tool was taken out of use",

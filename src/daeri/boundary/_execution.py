@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 from daeri.errors import Failure
-from daeri.text import Json, JsonObject, scrub_text
+from daeri.text import Json, JsonObject, digest, scrub_text
 from daeri.tools import Tool, ToolContext
 
 from ._attempts import Carried
@@ -15,7 +15,7 @@ from ._check import checked_result
 from ._fallback import Substitute, substitute
 from ._means import Means
 from ._recording import Recording
-from ._records import CallOutcome, CallState, Decision, Effort
+from ._records import CallOutcome, CallRequest, CallState, Decision, Effort
 
 
 async def carry_out(
@@ -68,7 +68,21 @@ def _context(recording: Recording, tool: Tool) -> ToolContext:
         locale=request.locale,
         report=report,
         run_id=request.run_id,
-        idempotency_key=request.idempotency_key or request.call_id,
+        idempotency_key=_key_for_tool(request),
+    )
+
+
+def _key_for_tool(request: CallRequest) -> str:
+    """One key per call, whoever chose the same words elsewhere: beyond the boundary all callers look alike."""
+    who, chosen = request.principal, request.idempotency_key
+    return digest(
+        {
+            "tenant": who.tenant,
+            "person": who.person.subject,
+            "subject": who.subject,
+            "tool": request.tool,
+            **({"call_id": request.call_id} if chosen is None else {"idempotency_key": chosen}),
+        }
     )
 
 

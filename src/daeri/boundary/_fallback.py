@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from daeri.errors import DefinitionError, ErrorKind, Failure
+from daeri.errors import ConflictError, DefinitionError, ErrorKind, Failure, StoreError
 from daeri.text import Json, JsonObject
 from daeri.tools import StaticAnswer, Tool, ToolRegistry
 
@@ -86,7 +87,9 @@ async def _from_tool(
 ) -> Substitute | str:
     """The other tool's result, or why there is none."""
     asked, name = recording.request, str(tool.resilience.fallback)
-    request = replace(asked, tool=name, call_id=f"{asked.call_id}.fallback", idempotency_key=None, approval_id=None)
+    # not to be guessed: nobody can take the id before
+    call_id = f"{asked.call_id}.fallback.{secrets.token_hex(8)}"
+    request = replace(asked, tool=name, call_id=call_id, idempotency_key=None, approval_id=None)
     other = means.resolve(request)
     if isinstance(other, Failure):
         return other.diagnostic
@@ -104,7 +107,10 @@ async def _from_tool(
     with means.limits.slot(question) as refusal:
         if refusal:
             return refusal.failure.diagnostic
-        outcome = await _own_call(means, recording, request, other, arguments, decision, carry_out)
+        try:
+            outcome = await _own_call(means, recording, request, other, arguments, decision, carry_out)
+        except (ConflictError, StoreError) as problem:
+            return f"the call of {name} could not be recorded: {problem}"
     return Substitute(value=outcome.value, source=name) if outcome.failure is None else outcome.failure.diagnostic
 
 

@@ -74,7 +74,7 @@ class Passage:
         """Record a call that ends without having run."""
         record = self._recording.first(state, tool, decision, failure=failure)
         entries = journal(self._request, state, record.at, decision=decision, failure=failure)
-        recorded = await self._open(record, entries)
+        recorded = await self._open(record, entries, tool=tool)
         return recorded or self._recording.outcome(state, decision, failure=failure)
 
     async def _wait_for_approval(self, tool: Tool, decision: Decision) -> CallOutcome:
@@ -87,7 +87,7 @@ class Passage:
             return attached
         entries = journal(self._request, "waiting", record.at, decision=decision, approval_id=approval_id)
         others = requested(approval, notify=self._means.notify)
-        recorded = await self._open(record, entries, approval, *others)
+        recorded = await self._open(record, entries, approval, *others, tool=tool)
         return recorded or self._recording.outcome("waiting", decision, approval_id=approval_id)
 
     async def _attached(self, approval: ApprovalRecord) -> CallOutcome | None:
@@ -102,14 +102,16 @@ class Passage:
     async def _start(self, tool: Tool, arguments: JsonObject, decision: Decision) -> CallOutcome:
         record = self._recording.first("started", tool, decision)
         entries = journal(self._request, "started", record.at, decision=decision)
-        recorded = await self._open(record, entries)
+        recorded = await self._open(record, entries, tool=tool)
         return recorded or await carry_out(self._means, self._recording, tool, arguments, decision)
 
-    async def _open(self, record: CallRecord, entries: Iterable[JournalEntry], *others: Record) -> CallOutcome | None:
+    async def _open(
+        self, record: CallRecord, entries: Iterable[JournalEntry], *others: Record, tool: Tool | None
+    ) -> CallOutcome | None:
         """Write the first state of the call; the recorded outcome instead, if it was asked before."""
         request = self._request
         asked = journal(request, "requested", record.at, arguments=record.arguments)
-        records = [record, *asked, *entries, audit_of_decision(request, record), *others]
+        records = [record, *asked, *entries, audit_of_decision(request, record, tool), *others]
         try:
             await self._recording.begin(records, starts=record.state == "started")
         except ConflictError:

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
-from daeri.errors import ConflictError, Failure, StoreError
+from daeri.errors import ConflictError, ErrorKind, Failure, StoreError
 from daeri.text import Json, digest
 from daeri.tools import Tool
 
@@ -29,6 +29,11 @@ from ._writing import attempt_records, audit_of_outcome, journal
 _CANCEL_RECORD_LIMIT_S = 5.0
 """How long a cancelled call may take to write down that it was cancelled."""
 
+_KEEPS_NO_KEY: frozenset[ErrorKind] = frozenset(
+    {"rate_limited", "invalid_arguments", "malformed_arguments", "truncated_arguments"}
+)
+"""Failures before anything ran that the caller can do something about."""
+
 
 class Recording:
     """What one call leaves on record."""
@@ -37,6 +42,7 @@ class Recording:
         self.request = request
         self.observer = observer
         self._means = means
+        self._tool: Tool | None = None
 
     def first(
         self,
@@ -48,11 +54,12 @@ class Recording:
         approval_id: str | None = None,
     ) -> CallRecord:
         """The row with which the call enters the record."""
-        request = self.request
+        request, self._tool = self.request, tool
         return CallRecord(
             call_id=request.call_id,
             tenant=request.principal.tenant,
             subject=request.principal.subject,
+            person=request.principal.person.subject,
             tool=request.tool,
             definition_hash=tool.definition_hash if tool else None,
             arguments=request.arguments,
@@ -62,8 +69,8 @@ class Recording:
             at=self._means.clock(),
             run_id=request.run_id,
             agent=request.agent,
-            # who came too fast comes again with the same key
-            idempotency_key=None if failure and failure.kind == "rate_limited" else request.idempotency_key,
+            # who came too fast, or has put it right, comes again with the same key
+            idempotency_key=None if failure and failure.kind in _KEEPS_NO_KEY else request.idempotency_key,
             sources=request.sources,
             decision=decision,
             failure=failure,
@@ -85,7 +92,8 @@ class Recording:
 
     async def attempted(self, note: AttemptNote) -> None:
         """Write that an attempt failed, before the next one is made."""
-        await asyncio.shield(self._apart(self._commit([*attempt_records(self.request, note, self._means.clock())])))
+        records = attempt_records(self.request, note, self._means.clock(), self._tool)
+        await asyncio.shield(self._apart(self._commit([*records])))
 
     async def end(
         self,
@@ -177,6 +185,7 @@ class Recording:
             request,
             state,
             at,
+            tool=self._tool,
             failure=failure,
             result_digest=result_digest,
             elapsed_ms=elapsed_ms,

@@ -33,7 +33,7 @@ class CallRequest:
     allowed_tools: frozenset[str] | None = None
     """The allow-list of the agent: anything else is invisible to this call. `None`: all."""
     idempotency_key: str | None = None
-    """Chosen by the caller, per subject: a second ask with it gets the outcome of the first."""
+    """Chosen by the caller, per person and subject: a second ask with it gets the outcome of the first."""
     approval_id: str | None = None
     """An earlier request for approval of the same caller: the ask gets its outcome, and nothing new begins."""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -96,6 +96,8 @@ class CallRecord:
     call_id: str
     tenant: str
     subject: str
+    person: str
+    """Who stands at the start of the chain: an agent of one name acts for many, and none gets another's outcome."""
     tool: str
     definition_hash: str | None
     arguments: Json
@@ -296,8 +298,8 @@ class CallStore(Protocol):
         """
         ...
 
-    async def find_keyed_call(self, tenant: str, subject: str, idempotency_key: str) -> StoredCall | None:
-        """The call that `subject` made with this idempotency key, if any."""
+    async def find_keyed_call(self, tenant: str, person: str, subject: str, idempotency_key: str) -> StoredCall | None:
+        """The call that `subject` made for `person` with this idempotency key, if any."""
         ...
 
     async def pending_approval(self, tenant: str, digest: str) -> StoredApproval | None:

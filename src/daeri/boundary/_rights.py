@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from daeri.identity import Principal, granted
+from daeri.identity import Principal, Role, granted
 
 from ._people import people_behind, principal_of, subjects_of
 from ._records import StoredApproval
@@ -13,6 +13,7 @@ from ._records import StoredApproval
 Attempt = Literal["approve", "reject", "withdraw"]
 Refusal: TypeAlias = tuple[str, str]
 """The rule that stands in the way, and why."""
+_SEES_ALL: frozenset[Role] = frozenset({"auditor", "operator", "admin"})
 
 
 def refusal(
@@ -21,6 +22,14 @@ def refusal(
     """What stands in the way of an attempt; nothing if `who` may."""
     found = _not_theirs(approval, who) if attempt == "withdraw" else _not_approver(approval, who, tags)
     return found or _not_now(attempt, approval, who, reason)
+
+
+def may_see(approval: StoredApproval, who: Principal, tags: Iterable[str]) -> bool:
+    """Whether `who`, of the tenant of the request, may know of it: it holds all arguments of the call."""
+    if not who.roles.isdisjoint(_SEES_ALL):
+        return True
+    requester = principal_of(approval.record.principal)
+    return not set(subjects_of(requester)).isdisjoint(subjects_of(who)) or _not_approver(approval, who, tags) is None
 
 
 def approve_scopes(tool: str, tags: Iterable[str]) -> Iterable[str]:

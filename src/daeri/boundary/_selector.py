@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from daeri.tools import Tool, allows
@@ -26,3 +27,7 @@ class Selector:
         """Whether calls of this tool can be among them."""
         named = self.tool is None or allows((self.tool,), tool.name)
         return named and (self.tag is None or self.tag in tool.tags)
+
+    def selects_any(self, tools: Iterable[Tool]) -> bool:
+        """Whether calls of one of these tools can be among them."""
+        return any(self.selects_tool(tool) for tool in tools)

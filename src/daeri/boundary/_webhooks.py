@@ -19,11 +19,15 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from daeri.errors import StoreError
 from daeri.text import canonical_json
 
 from ._records import AuditEvent, OutboxChange, OutboxStore, Record, StoredMessage
+
+if TYPE_CHECKING:
+    import httpx2
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +35,7 @@ _AT_ONCE = 16
 _POLL_S = 1.0
 _FIRST_WAIT_S = 5.0
 _LONGEST_WAIT_S = 3600.0
+_MOST_DOUBLINGS = 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,10 +69,7 @@ class WebhookCourier:
         self._webhook = webhook
         self._clock = clock
         self._jitter = jitter
-        import httpx2  # takes longer to load than all else here, and most processes send nothing
-
-        self._refusals = httpx2.HTTPError
-        self._client = httpx2.AsyncClient(timeout=webhook.timeout_s)
+        self._client: httpx2.AsyncClient | None = None
 
     async def run(self) -> None:
         """Deliver whatever becomes due, until cancelled."""
@@ -90,7 +92,8 @@ class WebhookCourier:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        if self._client is not None:
+            await self._client.aclose()
 
     async def _deliver(self, stored: StoredMessage) -> bool:
         error = await self._post(stored)
@@ -104,7 +107,7 @@ class WebhookCourier:
             dead = OutboxChange(message_id=message_id, state="dead", attempts=attempts, next_at=now, error=error)
             await self._store.commit([dead, _given_up(stored, attempts, error, now)])
             return False
-        wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2**stored.attempts)
+        wait = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** min(stored.attempts, _MOST_DOUBLINGS))
         # between half and the whole of the wait, so that many senders don't come back at once
         next_at = now + timedelta(seconds=wait * (0.5 + self._jitter() / 2))
         later: Record = OutboxChange(
@@ -115,6 +118,14 @@ class WebhookCourier:
 
     async def _post(self, stored: StoredMessage) -> str | None:
         """Why a message did not arrive; nothing if it did."""
+        try:
+            status = await self._status_of_post(stored)
+        except Exception as error:  # whatever it is, this message did not arrive, and no other must suffer from it
+            _log.warning("message %s did not arrive: %s", stored.message.message_id, type(error).__name__)
+            return type(error).__name__  # its words may quote the address, which may hold a key
+        return None if 200 <= status < 300 else f"HTTP {status}"
+
+    async def _status_of_post(self, stored: StoredMessage) -> int:
         body = canonical_json(stored.message.payload).encode()
         timestamp = str(int(self._clock().timestamp()))
         headers = {
@@ -123,11 +134,11 @@ class WebhookCourier:
             "Daeri-Timestamp": timestamp,
             "Daeri-Signature": signature(self._webhook.secret, timestamp, body),
         }
-        try:
-            answer = await self._client.post(self._webhook.url, content=body, headers=headers)
-        except self._refusals as error:
-            return type(error).__name__  # its words may quote the address, which may hold a key
-        return None if answer.is_success else f"HTTP {answer.status_code}"
+        if self._client is None:
+            import httpx2  # takes longer to load than all else here, and most processes send nothing
+
+            self._client = httpx2.AsyncClient(timeout=self._webhook.timeout_s)
+        return (await self._client.post(self._webhook.url, content=body, headers=headers)).status_code
 
 
 def _given_up(stored: StoredMessage, attempts: int, error: str, at: datetime) -> AuditEvent:

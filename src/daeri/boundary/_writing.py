@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from daeri.errors import Failure
+from daeri.errors import DefinitionError, Failure
 from daeri.identity import Principal
 from daeri.text import Json, JsonObject, digest
-from daeri.tools import Tool
+from daeri.tools import Tool, check_name
 
 from ._attempts import AttemptNote
 from ._records import (
@@ -151,25 +151,30 @@ def approval_record(
     )
 
 
-def audit_of_decision(request: CallRequest, record: CallRecord) -> AuditEvent:
-    """What was asked and what policy said, before anything runs; arguments only as their digest.
+def audit_of_decision(request: CallRequest, record: CallRecord, tool: Tool | None = None) -> AuditEvent:
+    """What was asked and what policy said, before anything runs; arguments and key only as their digests.
 
-    Of a failure only its kind and place: its diagnostic quotes values, and what is in the chain can't be erased.
+    Of a failure only its kind and place: its diagnostic quotes values, and what is in the chain can't be erased. For
+    the same reason what is no name is not taken into it as the name of a tool.
     """
+    name = _name_mark(record.tool)
+    decision = record.decision and decision_json(record.decision)
+    if decision and name != record.tool:
+        decision = {**decision, "reasons": [f"there is no tool {name}"]}
     return _audit(
         request,
         f"call.{record.state}",
         record.at,
         _present(
-            tool=record.tool,
+            tool=name,
             origin=record.origin,
             agent=record.agent,
             definition_hash=record.definition_hash,
             arguments_digest=record.arguments_digest,
-            idempotency_key=record.idempotency_key,
+            idempotency_key_digest=record.idempotency_key and digest(record.idempotency_key),
             principal=principal_json(request.principal),
-            decision=record.decision and decision_json(record.decision),
-            failure=record.failure and _failure_mark(record.failure),
+            decision=decision,
+            failure=record.failure and _failure_mark(record.failure, tool),
             approval_id=record.approval_id,
         ),
     )
@@ -180,6 +185,7 @@ def audit_of_outcome(
     state: CallState,
     at: datetime,
     *,
+    tool: Tool | None = None,
     failure: Failure | None,
     result_digest: str | None,
     elapsed_ms: float | None,
@@ -188,7 +194,7 @@ def audit_of_outcome(
     """How the call ended; its result only as a digest."""
     data = _present(
         tool=request.tool,
-        failure=failure and _failure_mark(failure),
+        failure=failure and _failure_mark(failure, tool),
         result_digest=result_digest,
         elapsed_ms=elapsed_ms,
         **effort_marks(effort),
@@ -196,7 +202,7 @@ def audit_of_outcome(
     return _audit(request, f"call.{state}", at, data)
 
 
-def attempt_records(request: CallRequest, note: AttemptNote, at: datetime) -> Iterable[Record]:
+def attempt_records(request: CallRequest, note: AttemptNote, at: datetime, tool: Tool | None) -> Iterable[Record]:
     """An attempt that failed and is followed by another, as the event `call.attempted`."""
     seen = _present(
         tool=request.tool, number=note.number, elapsed_ms=note.elapsed_ms, retry_in_s=round(note.retry_in_s, 3)
@@ -206,7 +212,7 @@ def attempt_records(request: CallRequest, note: AttemptNote, at: datetime) -> It
         yield JournalEntry(
             run_id=request.run_id, tenant=request.principal.tenant, type="call.attempted", at=at, data=data
         )
-    yield _audit(request, "call.attempted", at, {**seen, "failure": _failure_mark(note.failure)})
+    yield _audit(request, "call.attempted", at, {**seen, "failure": _failure_mark(note.failure, tool)})
 
 
 def effort_marks(effort: Effort | None) -> JsonObject:
@@ -233,8 +239,36 @@ def _audit(request: CallRequest, kind: str, at: datetime, data: JsonObject) -> A
     )
 
 
-def _failure_mark(failure: Failure) -> JsonObject:
-    return _present(kind=failure.kind, path=failure.path)
+def _failure_mark(failure: Failure, tool: Tool | None) -> JsonObject:
+    return _present(kind=failure.kind, path=failure.path and _path_mark(failure.path, tool))
+
+
+def _path_mark(path: str, tool: Tool | None) -> str:
+    """The place without the names that the caller, or the system behind the tool, made up: they may be anything."""
+    declared = set[str]() if tool is None else {*_declared(tool.input_schema), *_declared(tool.output_schema)}
+    parts = path.split("/")[1:]
+    return "".join(f"/{part}" if part.replace("~1", "/").replace("~0", "~") in declared else "/*" for part in parts)
+
+
+def _declared(schema: Json) -> Iterator[str]:
+    """Every name of a property, wherever in the schema it is declared."""
+    waiting: list[Json] = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            properties = part.get("properties")
+            yield from properties if isinstance(properties, Mapping) else ()
+            waiting.extend(part.values())
+        elif isinstance(part, Sequence) and not isinstance(part, str):
+            waiting.extend(part)
+
+
+def _name_mark(name: str) -> str:
+    try:
+        check_name(name)
+    except DefinitionError:
+        return digest(name)
+    return name
 
 
 def _present(**fields: Json) -> JsonObject:

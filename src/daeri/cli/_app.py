@@ -6,19 +6,17 @@ unexpected one is shown with `--debug` or `DAERI_DEBUG=1`.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
 from daeri._version import __version__
 from daeri.errors import DaeriError
-from daeri.text import message
+from daeri.text import Locale, message
 
 from ._commands import (
     Lang,
@@ -46,16 +44,23 @@ from ._error_text import error_text
 from ._exit import ExitCode, exit_code_of_error
 from ._help import LocalCommand, LocalGroup, localise
 from ._language import shell_locale
+from ._streams import abandon_streams, fault_of_stdout, open_streams, tell
 
 
 def main() -> None:
     """The entry point of the command `daeri`."""
-    code = _code_of(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Nobody reads any more; without this the interpreter would complain when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    arguments = sys.argv[1:]
+    if open_streams():
+        code = _code_of(arguments)
+    else:
+        tell(message("cli.error.no_stdout", shell_locale(arguments)))
+        code = ExitCode.USAGE
+    fault = fault_of_stdout()
+    if fault is not None:
+        code = code or ExitCode.FAILED
+        if not isinstance(fault, BrokenPipeError):  # whoever stops reading has seen enough
+            tell(message("cli.error.stdout", shell_locale(arguments), cause=fault.strerror or fault))
+    abandon_streams()
     sys.exit(code)
 
 
@@ -127,32 +132,42 @@ def _root(
 
 def _code_of(arguments: Sequence[str]) -> int:
     locale = shell_locale(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that can't show a letter must not end the run
     command = typer.main.get_command(build_app())
     localise(command, locale)
     try:
         code = command.main(list(arguments), prog_name="daeri", standalone_mode=False) or ExitCode.SUCCEEDED
     except typer.TyperException as error:
-        _complain(message("cli.error.usage", locale, problem=error.format_message().rstrip(".")))
+        tell(message("cli.error.usage", locale, problem=error.format_message().rstrip(".")))
         return error.exit_code
     except DaeriError as error:
-        _complain(error_text(error, locale))
+        tell(error_text(error, locale))
         _trace()
         return exit_code_of_error(error)
     except Exception as error:
-        _complain(message("cli.error.unexpected", locale, kind=type(error).__name__, detail=str(error) or "-"))
-        _trace()
-        return ExitCode.FAILED
+        return _code_of_fault(error, locale)
     if code == ExitCode.CANCELLED:  # Ctrl-C before there was a run; a cancelled run says so itself
-        _complain(message("cli.error.cancelled", locale))
+        tell(message("cli.error.cancelled", locale))
     return code
 
 
-def _complain(text: str) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        print(text, file=sys.stderr, flush=True)
+def _code_of_fault(error: Exception, locale: Locale) -> int:
+    """The exit code for an error that no part of Daeri raised on purpose; one sentence is said about it."""
+    if fault_of_stdout() is not None:  # `main` says so
+        return ExitCode.FAILED
+    if isinstance(error, FileNotFoundError) and not _has_directory():
+        tell(message("cli.error.no_directory", locale))
+        return ExitCode.USAGE
+    tell(message("cli.error.unexpected", locale, kind=type(error).__name__, detail=str(error) or "-"))
+    _trace()
+    return ExitCode.FAILED
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _trace() -> None:

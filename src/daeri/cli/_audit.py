@@ -19,7 +19,7 @@ from pathlib import Path
 
 from daeri.boundary import AuditEvent, principal_json
 from daeri.identity import Principal
-from daeri.runtime import AuditKeeper, local_principal, principal_named, verify_audit
+from daeri.runtime import DATABASE, AuditKeeper, local_principal, principal_named, verify_audit
 from daeri.settings import Settings
 from daeri.store import CHAIN, AuditReport, AuditRow, SqliteStore
 from daeri.text import Locale, message
@@ -42,14 +42,21 @@ def verify_record(
 ) -> int:
     """Check the audit record and say what is wrong with it."""
 
-    async def verify(settings: Settings, store: SqliteStore, _: Principal) -> int:
+    async def verify(settings: Settings, store: SqliteStore | None, _: Principal) -> int:
         report = await verify_audit(store, settings.home, key_file=key, checkpoints_file=checkpoints)
         if as_json:
             print_json({"whole": not report.faults, **asdict(report)})
+        elif store is None:
+            said = [message("audit.no_record", locale_of(settings), path=settings.home / DATABASE)]
+            print("\n".join([*said, *(_verdict(report, locale_of(settings)) if report.faults else ())]))
         else:
             print("\n".join(_verdict(report, locale_of(settings))))
         return ExitCode.FAILED if report.faults else ExitCode.SUCCEEDED
 
+    settings = read_settings(lang)
+    principal = _principal(settings, as_name)
+    if principal.roles & READERS and not (settings.home / DATABASE).exists():
+        return asyncio.run(verify(settings, None, principal))
     return _as_reader("verify", verify, as_name, lang)
 
 
@@ -81,7 +88,7 @@ def sign_record(*, as_json: bool, as_name: str | None, lang: Locale | None) -> i
 
     async def sign(settings: Settings, store: SqliteStore, principal: Principal) -> int:
         locale = locale_of(settings)
-        keeper = AuditKeeper(store, settings.home, tenant=principal.tenant, actor=principal.subject)
+        keeper = AuditKeeper(store, settings.home, tenant=principal.tenant, actor=principal.subject, via=principal.via)
         checkpoint = await keeper.checkpoint()
         if as_json:
             print(checkpoint.as_line() if checkpoint else "null")
@@ -104,7 +111,7 @@ def _as_reader(
     settings = read_settings(lang)
 
     async def opened() -> int:
-        principal = principal_named(settings, as_name) if as_name else local_principal(settings)
+        principal = _principal(settings, as_name)
         async with open_store(settings) as store:
             if principal.roles & READERS:
                 return await do(settings, store, principal)
@@ -112,6 +119,10 @@ def _as_reader(
             return _refused(principal, locale_of(settings))
 
     return asyncio.run(opened())
+
+
+def _principal(settings: Settings, as_name: str | None) -> Principal:
+    return principal_named(settings, as_name) if as_name else local_principal(settings)
 
 
 def _refusal(principal: Principal, what: str) -> AuditEvent:

@@ -1,7 +1,9 @@
 """`daeri tools call`: one call through the boundary.
 
 The result goes to stdout, all else to stderr. `--json` prints one object instead: `{"call_id", "tool", "state",
-"result", "failure", "decision", "approval_id", "elapsed_ms"}`.
+"result", "failure", "decision", "approval_id", "elapsed_ms", "fallback"}`. `fallback` names what answered in the place
+of the tool, or is null. The `diagnostic` of a failure may hold the words of an exception: without the role operator,
+auditor or admin it is null, but for calls that were turned down before any tool ran.
 """
 
 from __future__ import annotations
@@ -13,16 +15,17 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from daeri.boundary import CallOutcome, CallRequest
+from daeri.boundary import STATIC_ANSWER, CallOutcome, CallRequest
 from daeri.runtime import Daeri
 from daeri.settings import Settings
 from daeri.text import Json, Locale, message
 from daeri.tools import JsonTextError, parse_json
 
 from ._exit import UsageError, exit_code_of_call
-from ._lines import printable
+from ._lines import for_people, own_words, printable
 from ._opening import acting_principal, locale_of, open_daeri, read_settings
 from ._shapes import json_text, outcome_object, print_json
+from ._signals import stopped_like_ctrl_c
 
 _LOOK_AGAIN_S = 0.2
 
@@ -50,25 +53,27 @@ def call_tool(order: CallOrder, *, as_json: bool) -> int:
     """
     settings = read_settings(order.lang)
     arguments = _arguments(order.args, locale_of(settings))
-    outcome = asyncio.run(_call(settings, order, arguments))
+    with stopped_like_ctrl_c():
+        outcome = asyncio.run(_call(settings, order, arguments))
     if as_json:
-        print_json(outcome_object(outcome))
+        print_json(outcome_object(outcome, acting_principal(settings, order.as_name)))
     else:
-        show_outcome(outcome, locale_of(settings))
+        show_outcome(outcome, settings)
     return exit_code_of_call(outcome)
 
 
-def show_outcome(outcome: CallOutcome, locale: Locale) -> None:
-    """Print the result of a call, or say on stderr why there is none."""
+def show_outcome(outcome: CallOutcome, settings: Settings) -> None:
+    """Print the result of a call, and say on stderr why there is none or who gave it instead of the tool."""
     if outcome.state == "succeeded":
         value = outcome.value
         print(printable(value if isinstance(value, str) else json_text(value)), flush=True)
-        return
-    for line in _lines(outcome, locale):
+    for line in _lines(outcome, locale_of(settings), debug=settings.debug):
         print(printable(line), file=sys.stderr, flush=True)
 
 
-def _lines(outcome: CallOutcome, locale: Locale) -> list[str]:
+def _lines(outcome: CallOutcome, locale: Locale, *, debug: bool) -> list[str]:
+    if outcome.state == "succeeded":
+        return _fallback_lines(outcome, locale)
     if outcome.state == "waiting":
         lines = [message("approvals.call.waiting", locale, approval=outcome.approval_id)]
         lines += [f"  {reason}" for reason in (outcome.decision.reasons if outcome.decision else ())]
@@ -78,11 +83,18 @@ def _lines(outcome: CallOutcome, locale: Locale) -> list[str]:
     head = f"{outcome.tool}: {message(f'cli.state.{outcome.state}', locale)}"
     if outcome.failure is None:
         return [head]
-    return [
-        f"{head} ({outcome.failure.kind})",
-        outcome.failure.user_message or message(f"failure.{outcome.failure.kind}", locale),
-        message("cli.outcome.detail", locale, detail=outcome.failure.diagnostic),
-    ]
+    lines = [f"{head} ({outcome.failure.kind})", for_people(outcome.failure, locale)]
+    detail = outcome.failure.diagnostic if debug else own_words(outcome.failure)
+    return [*lines, message("cli.outcome.detail", locale, detail=detail)] if detail else lines
+
+
+def _fallback_lines(outcome: CallOutcome, locale: Locale) -> list[str]:
+    source = outcome.effort.fallback
+    if source is None:
+        return []
+    if source == STATIC_ANSWER:
+        return [message("cli.outcome.static_answer", locale, tool=outcome.tool)]
+    return [message("cli.outcome.fallback", locale, tool=outcome.tool, fallback=source)]
 
 
 def _arguments(text: str, locale: Locale) -> Json:

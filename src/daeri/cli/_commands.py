@@ -251,7 +251,7 @@ def doctor(tools: ToolModules = None, as_json: AsJson = False, lang: Lang = None
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="cli.option.folder")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="cli.option.folder")],
     lang: Lang = None,
 ) -> int:
     """Write a project to start from."""

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 from daeri.errors import DaeriError, SettingsError
 from daeri.identity import missing_scopes
-from daeri.models import ModelSettings, build_model
-from daeri.runtime import DATABASE, load_agents
+from daeri.models import ModelSettings, build_model, parse_model
+from daeri.runtime import DATABASE, load_agents, present
 from daeri.settings import Settings, settings_table
 from daeri.text import Locale, message
+from daeri.tools import allows
 
 from ._error_text import error_text
 from ._exit import ExitCode
@@ -25,6 +26,7 @@ from ._opening import locale_of, open_daeri, open_store, read_settings
 from ._shapes import print_json
 
 _REACH_S = 3.0
+_ORPHANS = 20
 
 
 class _Findings:
@@ -126,8 +128,10 @@ async def _is_there(url: str) -> bool:
 
 
 async def _examine_store(settings: Settings, findings: _Findings) -> None:
-    async with open_store(settings) as store:
+    async with present(settings.home) as presence, open_store(settings) as store:
         wrong = list(await store.check())
+        for run in await store.runs(settings.tenant, limit=_ORPHANS, state="running") if presence.alone else ():
+            findings.note("store", "orphan", run=run.run_id)
         findings.parts["store"] = {
             "path": str(settings.home / DATABASE),
             "sound": not wrong,
@@ -141,17 +145,31 @@ async def _examine_tools(settings: Settings, findings: _Findings, *, tool_module
     async with open_daeri(settings, tool_modules) as daeri:
         tools = daeri.registry.tools()
         held = daeri.principal.scopes
+        agents = daeri.agents
     findings.parts["tools"] = [tool.name for tool in tools]
     for tool in tools:
         if tool.output_schema is None:
             findings.note("tools", "no_contract", tool=tool.name)
         if missing := missing_scopes(tool.scopes, held):
             findings.note("tools", "no_scope", tool=tool.name, scopes=", ".join(missing))
+    for agent in agents.values():
+        for pattern in agent.tools:
+            if not any(allows([pattern], tool.name) for tool in tools):
+                text = message("cli.doctor.agent_tools", findings.locale, agent=agent.name, pattern=pattern)
+                findings.problem("agents", text)
 
 
 async def _examine_agents(settings: Settings, findings: _Findings) -> None:
     agents = load_agents(settings.agents.folder, settings.run_limits())
     findings.parts["agents"] = {"default": settings.agents.default, "names": sorted({"default", *agents})}
+    for agent in agents.values():
+        try:
+            parse_model(agent.model or "planner")
+        except SettingsError as error:
+            problem = error_text(error, findings.locale)
+            findings.problem(
+                "agents", message("cli.doctor.agent_model", findings.locale, agent=agent.name, problem=problem)
+            )
     if settings.agents.default not in ("default", *agents):
         folder = settings.agents.folder
         text = message("cli.doctor.no_agent", findings.locale, agent=settings.agents.default, folder=folder)

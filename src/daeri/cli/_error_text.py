@@ -45,7 +45,8 @@ def error_text(error: DaeriError, locale: Locale) -> str:
             why = message(f"approvals.refused.{error.rule}", locale, why=error.why)
             return message("approvals.refused.sentence", locale, attempt=attempt, name=error.name, why=why)
         case StoreError():
-            return message("cli.error.store", locale, action=error.action, cause=error.cause)
+            key = "cli.error.store_reading" if error.reading else "cli.error.store"
+            return message(key, locale, action=error.action, cause=error.cause)
         case ModelError():
             return f"{message(f'model_failed.{error.kind}', locale)} ({error.detail})"
         case _:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from daeri.errors import DaeriError, DefinitionError, NotFoundError, RefusedError, SettingsError
+from daeri.errors import DaeriError, DefinitionError, NotFoundError, RefusedError, SettingsError, StoreError
 
 if TYPE_CHECKING:
     from daeri.boundary import CallOutcome, CallState
@@ -85,4 +85,6 @@ def exit_code_of_error(error: DaeriError) -> ExitCode:
     if isinstance(error, RefusedError):
         return ExitCode.DENIED
     correctable = isinstance(error, SettingsError | DefinitionError | NotFoundError)
+    # A folder or file that the operating system refuses is a matter of where `home` points.
+    correctable |= isinstance(error, StoreError) and error.reading and isinstance(error.__cause__, OSError)
     return ExitCode.USAGE if correctable else ExitCode.FAILED

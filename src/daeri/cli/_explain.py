@@ -15,8 +15,8 @@ from daeri.boundary import Decision, PolicyQuestion, principal_json, strictest
 from daeri.identity import missing_scopes
 from daeri.runtime import Daeri, principal_named
 from daeri.settings import Settings
-from daeri.text import JsonObject, Locale, message
-from daeri.tools import JsonTextError, Tool, parse_json
+from daeri.text import JsonObject, Locale, message, scrub
+from daeri.tools import JsonTextError, Tool, parse_json, settled
 
 from ._exit import ExitCode, UsageError
 from ._lines import printable
@@ -45,7 +45,10 @@ async def _explain(
     async with open_daeri(settings, modules) as daeri:
         principal = daeri.principal if as_name is None else principal_named(settings, as_name)
         tool = daeri.registry.get(name)
-        problem = daeri.registry.validators.arguments(tool).problem(arguments)
+        validators = daeri.registry.validators
+        # as the door takes them, or this would judge another call
+        arguments = settled(tool, arguments, validators)
+        problem = validators.arguments(tool).problem(arguments)
         if problem is not None:
             raise UsageError(message("policy.explain.arguments", locale, problem=str(problem).rstrip(".")))
         question = PolicyQuestion(
@@ -61,7 +64,7 @@ async def _explain(
 
 def _object_of(text: str, locale: Locale) -> JsonObject:
     try:
-        value = parse_json(text)
+        value = scrub(parse_json(text))
     except JsonTextError as error:
         raise UsageError(message("policy.explain.not_json", locale, problem=error)) from None
     if not isinstance(value, Mapping):

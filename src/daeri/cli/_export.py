@@ -27,7 +27,7 @@ from daeri.text import Locale, message
 
 from ._exit import ExitCode, UsageError
 from ._opening import acting_principal, locale_of, open_store, read_settings
-from ._shapes import json_text
+from ._shapes import print_json
 
 EXPORT_VERSION = 1
 
@@ -40,12 +40,13 @@ def write_transcript(run_id: str, output: Path | None, *, lang: Locale | None) -
         NotFoundError: no such run.
     """
     settings = read_settings(lang)
-    text = json_text(asyncio.run(_transcript(settings, run_id)))
+    transcript = asyncio.run(_transcript(settings, run_id))
     if output is None:
-        print(text)
+        print_json(transcript)
         return ExitCode.SUCCEEDED
     try:
-        output.write_text(text + "\n", "utf-8", errors="replace")
+        with output.open("w", encoding="utf-8") as file:
+            print_json(transcript, to=file)
     except OSError as error:
         problem = message("cli.error.write", locale_of(settings), file=output, cause=error.strerror or error)
         raise UsageError(problem) from None

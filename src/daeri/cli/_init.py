@@ -17,13 +17,19 @@ from ._exit import ExitCode, UsageError
 from ._language import shell_locale
 
 
-def write_project(folder: Path, *, lang: Locale | None) -> int:
+def write_project(folder: str, *, lang: Locale | None) -> int:
     """Write a project into a folder; existing files are never overwritten.
 
     Raises:
-        UsageError: a file is there already or can't be written; in the first case nothing was written.
+        UsageError: no folder is named, or a file is there already or can't be written; only then some may be written.
     """
     locale = lang or shell_locale()
+    if not folder:
+        raise UsageError(message("cli.error.no_folder", locale))
+    return _write(Path(folder), locale)
+
+
+def _write(folder: Path, locale: Locale) -> int:
     template = files("daeri.cli").joinpath("templates", locale)
     contents = {folder / place: source for place, source in _files(template)}
     _refuse_existing(folder, list(contents))

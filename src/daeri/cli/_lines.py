@@ -22,7 +22,24 @@ from daeri.engine import (
     RunResult,
     RunWaiting,
 )
+from daeri.errors import ErrorKind, Failure
 from daeri.text import Json, Locale, cut_middle, message
+
+_OWN_WORDS: frozenset[ErrorKind] = frozenset(
+    {
+        "unknown_tool",
+        "malformed_arguments",
+        "truncated_arguments",
+        "invalid_arguments",
+        "denied",
+        "rate_limited",
+        "approval_rejected",
+        "approval_expired",
+        "approval_withdrawn",
+        "approval_void",
+    }
+)
+"""Kinds whose diagnostic was written before any tool ran: no exception's words are in it."""
 
 ARGUMENT_CHARS = 60
 RESULT_CHARS = 72
@@ -40,6 +57,16 @@ def one_line(text: str, limit: int) -> str:
     """Text on one line, at most `limit` characters."""
     flat = " ".join(printable(text).split())
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def own_words(failure: Failure) -> str | None:
+    """The diagnostic, if people may read it: words of Daeri and its policies, and not those of an exception."""
+    return failure.diagnostic if failure.kind in _OWN_WORDS else None
+
+
+def for_people(failure: Failure, locale: Locale) -> str:
+    """What the author of the tool wrote for people, else the fixed text of the kind."""
+    return failure.user_message or message(f"failure.{failure.kind}", locale)
 
 
 def call_head(tool: str, arguments: Json) -> str:

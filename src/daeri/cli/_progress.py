@@ -9,6 +9,7 @@ from daeri.engine import RunEvent, TextDraft, TextRestarted, ToolProgress
 from daeri.text import Locale, message
 
 from ._lines import Trail, call_head, call_line, event_line, one_line, printable
+from ._streams import tell
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -47,7 +48,7 @@ class PlainProgress:
 
     def note(self, text: str) -> None:
         """Print a line of its own."""
-        print(printable(text), file=sys.stderr, flush=True)
+        tell(printable(text))
 
     def follow(self, event: RunEvent) -> None:
         """Print the lines that the event is worth."""

@@ -2,7 +2,8 @@
 
 The answer goes to stdout, all else to stderr. `--json` prints one object instead (`_shapes` shows it), `--events` one
 event per line as it happens: `{"run_id", "seq", "type", "at", "data"}`, without `seq` when it is live only.
-The exit code says how the run ended (`_exit`). Ctrl-C cancels the run, a second one ends the process at once.
+The exit code says how the run ended (`_exit`). Ctrl-C cancels the run, a second one ends the process at once; so does
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from types import FrameType
-from typing import Literal, TextIO
+from typing import Literal, NoReturn, TextIO
 
 from daeri.engine import Run, RunResult, encode_event
 from daeri.settings import Settings
@@ -27,6 +28,7 @@ from ._lines import printable, summary_line
 from ._opening import acting_principal, locale_of, open_daeri, read_settings
 from ._progress import Progress, open_progress
 from ._shapes import print_json, run_object
+from ._signals import stopped_like_ctrl_c
 
 _SHOW_CURSOR = b"\x1b[?25h"
 
@@ -56,14 +58,18 @@ def run_goal(order: Order, *, as_json: bool, as_events: bool) -> int:
     if as_json and as_events:
         raise UsageError(message("cli.error.json_or_events", shell_locale()))
     goal = _read_goal(order.goal)
+    _refuse_empty("--agent", order.agent)
+    _refuse_empty("--model", order.model)
     output: Output = "json" if as_json else "events" if as_events else "text"
-    code = asyncio.run(_carry_out(read_settings(order.lang), order, goal, output))
-    if code == ExitCode.CANCELLED:
-        # A tool in a thread can't be stopped; whoever pressed Ctrl-C does not wait for it.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+    settings = read_settings(order.lang)
+    with stopped_like_ctrl_c():
+        code = asyncio.run(_carry_out(settings, order, goal, output))
     return code
+
+
+def _refuse_empty(option: str, value: str | None) -> None:
+    if value is not None and not value.strip():
+        raise UsageError(message("cli.error.empty_option", shell_locale(), option=option))
 
 
 def _read_goal(goal: str | None) -> str:
@@ -77,7 +83,8 @@ def _read_goal(goal: str | None) -> str:
 async def _carry_out(settings: Settings, order: Order, goal: str, output: Output) -> int:
     locale = locale_of(settings)
     principal = acting_principal(settings, order.as_name)
-    events_to = sys.stdout if output == "events" else None
+    stdout = sys.stdout  # what tools print goes elsewhere below
+    events_to = stdout if output == "events" else None
     async with open_daeri(settings, order.tools) as daeri:
         run = await daeri.start(
             goal,
@@ -95,10 +102,28 @@ async def _carry_out(settings: Settings, order: Order, goal: str, output: Output
                 result = await _follow(run, progress, events_to)
             finally:
                 progress.close()
+            if result.status == "cancelled":
+                # The journal says so. A tool that can't be stopped would keep everything below from being closed,
+                # and whoever pressed Ctrl-C does not wait for it.
+                with redirect_stdout(stdout):
+                    code = _close(run, result, progress, output, locale)
+                _leave(code)
+    return _close(run, result, progress, output, locale)
+
+
+def _close(run: Run, result: RunResult, progress: Progress, output: Output, locale: Locale) -> int:
+    """Say how the run ended."""
     for line in [*_closing_lines(result, locale), summary_line(result, locale)]:
         progress.note(line)
     _print_result(run, result, output, locale)
     return exit_code_of(result)
+
+
+def _leave(code: int) -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 async def _follow(run: Run, progress: Progress, events_to: TextIO | None) -> RunResult:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import get_args
 
-from daeri.engine import RunState, decode_event, fold_run
+from daeri.engine import CallSummary, RunResult, RunState, decode_event, fold_run
 from daeri.settings import Settings
-from daeri.text import Locale, message
+from daeri.store import SqliteStore
+from daeri.text import Locale, cut_middle, message
 
 from ._exit import ExitCode, UsageError
 from ._opening import locale_of, open_store, read_settings
-from ._shapes import print_json, row_object, run_object
+from ._shapes import json_text, print_json, row_object, run_object
 from ._table import print_table
 from ._timeline import timeline
+
+_SHOWN_CHARS = 4_000
 
 
 def print_runs(*, limit: int, state: str | None, as_json: bool, lang: Locale | None) -> int:
@@ -65,11 +69,23 @@ def _state(text: str | None, locale: Locale) -> RunState | None:
     raise UsageError(message("cli.error.state", locale, state=text, states=states))
 
 
+async def _with_results(store: SqliteStore, tenant: str, result: RunResult) -> RunResult:
+    """The run with results also of calls that no model was shown yet, because their turn waits or broke off."""
+    calls: list[CallSummary] = []
+    for call in result.calls:
+        if call.state == "succeeded" and not call.shown and call.repeats is None:
+            value = await store.result_of(tenant, call.call_id)
+            text = value if isinstance(value, str) else json_text(value, indent=None)
+            call = replace(call, shown=cut_middle(text, _SHOWN_CHARS).text)
+        calls.append(call)
+    return replace(result, calls=tuple(calls))
+
+
 async def _show(settings: Settings, run_id: str, *, as_json: bool) -> int:
     async with open_store(settings) as store:
         row = await store.run(settings.tenant, run_id)
         stored = await store.events(settings.tenant, row.run_id)
-    result = fold_run(stored, row)
+        result = await _with_results(store, settings.tenant, fold_run(stored, row))
     if as_json:
         print_json(
             {**run_object(result), "goal": row.goal, "agent": row.agent, "created_at": row.created_at.isoformat()}

@@ -20,20 +20,32 @@ adds `model_reason`; `runs show` adds `goal`, `agent` and `created_at`.
 from __future__ import annotations
 
 import json
+import sys
+from codecs import lookup
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import TextIO, cast
 
-from daeri.boundary import CallOutcome, StoredApproval
+from daeri.boundary import CallOutcome, StoredApproval, StoredCall
 from daeri.engine import CallSummary, RunResult, RunRow
+from daeri.errors import Failure
+from daeri.identity import Principal, Role
 from daeri.text import JsonObject
 from daeri.tools import Tool
 
+from ._lines import own_words
+
+_READS_DIAGNOSTICS: frozenset[Role] = frozenset({"operator", "auditor", "admin"})
+
 
 def print_json(value: object, *, indent: int | None = 2, to: TextIO | None = None) -> None:
-    """Print exactly one JSON value, on stdout unless told otherwise."""
-    print(json_text(value, indent=indent), file=to, flush=True)
+    """Print exactly one JSON value, on stdout unless told otherwise; escaped where the stream would lose letters."""
+    stream = sys.stdout if to is None else to
+    text = json_text(value, indent=indent)
+    if not _is_safe(text, stream.encoding):
+        text = json.dumps(value, indent=indent, default=_plain)
+    print(text, file=stream, flush=True)
 
 
 def json_text(value: object, *, indent: int | None = 2) -> str:
@@ -76,28 +88,31 @@ def call_object(call: CallSummary) -> dict[str, object]:
     }
 
 
-def outcome_object(outcome: CallOutcome) -> dict[str, object]:
-    """One call outside runs, with its whole result."""
+def outcome_object(outcome: CallOutcome, reader: Principal) -> dict[str, object]:
+    """One call outside runs, with its whole result, and as much of its failure as `reader` may know."""
     return {
         "call_id": outcome.call_id,
         "tool": outcome.tool,
         "state": outcome.state,
         "result": outcome.value,
-        "failure": None if outcome.failure is None else asdict(outcome.failure),
+        "failure": None if outcome.failure is None else _failure_object(outcome.failure, reader),
         "decision": None if outcome.decision is None else asdict(outcome.decision),
         "approval_id": outcome.approval_id,
         "elapsed_ms": outcome.elapsed_ms,
+        "fallback": outcome.effort.fallback,
     }
 
 
-def approval_object(approval: StoredApproval) -> dict[str, object]:
-    """A request for approval, with everything that whoever decides has to know."""
+def approval_object(approval: StoredApproval, call: StoredCall | None, reader: Principal) -> dict[str, object]:
+    """A request for approval, with everything that whoever decides has to know, and how its call stands."""
     record = approval.record
     requester, person = requester_of(record.principal)
     return {
         "approval_id": record.approval_id,
         "state": approval.state,
         "call_id": record.call_id,
+        "call_state": None if call is None else call.state,
+        "call_failure": None if call is None or call.failure is None else _failure_object(call.failure, reader),
         "tool": record.tool,
         "arguments": record.arguments,
         "requester": requester,
@@ -166,6 +181,25 @@ def tool_object(tool: Tool) -> JsonObject:
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
     }
+
+
+def _failure_object(failure: Failure, reader: Principal) -> dict[str, object]:
+    if reader.roles.isdisjoint(_READS_DIAGNOSTICS):
+        return {**asdict(failure), "diagnostic": own_words(failure)}
+    return asdict(failure)
+
+
+def _is_safe(text: str, encoding: str | None) -> bool:
+    """Whether readers get the text as it is: JSON is read as UTF-8, and half a surrogate pair is no UTF-8."""
+    if text.isascii():
+        return True
+    if encoding is not None and lookup(encoding).name != "utf-8":
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _plain(value: object) -> object:

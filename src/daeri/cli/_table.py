@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from rich.cells import cell_len, set_cell_size
 
 from ._lines import one_line
 
 _WIDE = 10_000
+_GAP = "  "
+_LEAST_WIDTH = 16
+"""With less room than this the last column has a line of its own."""
+_INDENT = "    "
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under their columns; in a terminal the last column gives way, elsewhere nothing is cut."""
-    in_terminal = sys.stdout.isatty()
-    table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for column in columns[:-1]:
-        table.add_column(column, no_wrap=True)
-    table.add_column(columns[-1], no_wrap=True, overflow="ellipsis", ratio=1 if in_terminal else None)
-    for row in rows:
-        table.add_row(*(Text(one_line(cell, _WIDE)) for cell in row))
-    console = Console(width=None if in_terminal else _WIDE, highlight=False)
-    with console.capture() as captured:
-        console.print(table)
-    for line in captured.get().splitlines():
+    """Print rows under their columns; in a terminal the last column gives way, nothing else is ever cut."""
+    cells = [[one_line(cell, _WIDE) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(cell_len, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    heads = [_GAP.join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=False)) for row in cells]
+    lasts = [row[-1] for row in cells]
+    if not sys.stdout.isatty():
+        lines = [f"{head}{_GAP}{last}" for head, last in zip(heads, lasts, strict=True)]
+    else:
+        lines = _fitted(heads, lasts, shutil.get_terminal_size().columns)
+    for line in lines:
         print(line.rstrip())
+
+
+def _fitted(heads: Sequence[str], lasts: Sequence[str], width: int) -> list[str]:
+    room = width - cell_len(heads[0]) - len(_GAP)
+    needed = max(map(cell_len, lasts))
+    if room >= min(needed, _LEAST_WIDTH):
+        return [f"{head}{_GAP}{_cut(last, room)}" for head, last in zip(heads, lasts, strict=True)]
+    lines: list[str] = []
+    for head, last in zip(heads, lasts, strict=True):
+        lines += [head, f"{_INDENT}{_cut(last, width - len(_INDENT))}"] if last else [head]
+    return lines
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"

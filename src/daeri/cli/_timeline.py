@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from daeri.engine import (
     AnswerReleased,
@@ -16,7 +17,7 @@ from daeri.engine import (
 )
 from daeri.text import Locale, message
 
-from ._lines import Trail, call_line, event_line, one_line, printable, summary_line
+from ._lines import Trail, call_line, duration, event_line, one_line, printable, summary_line
 from ._shapes import json_text
 
 _INDENT = "    "
@@ -27,7 +28,7 @@ def timeline(row: RunRow, events: Sequence[RunEvent], result: RunResult, locale:
     trail = Trail()
     lines = _heading(row, locale)
     for event in events:
-        lines += _lines_of(event, trail, locale)
+        lines += _lines_of(event, trail, locale, row.created_at)
     for call in trail.rest():
         lines += _call_lines(call, locale)
     return [printable(line) for line in [*lines, "", summary_line(result, locale)]]
@@ -40,19 +41,29 @@ def _heading(row: RunRow, locale: Locale) -> list[str]:
         ("agent", row.agent),
         ("model", row.model),
         ("person", row.subject),
-        ("started", f"{row.created_at.astimezone():%Y-%m-%d %H:%M:%S}"),
+        ("started", _clock(row.created_at)),
     ]
+    if row.ended_at is not None:
+        pairs.append(("ended", f"{_clock(row.ended_at)} · {_span(row.created_at, row.ended_at)}"))
     return [f"{message(f'cli.column.{name}', locale)}: {one_line(value, 2_000)}" for name, value in pairs]
 
 
-def _lines_of(event: RunEvent, trail: Trail, locale: Locale) -> list[str]:
+def _clock(at: datetime) -> str:
+    return f"{at.astimezone():%Y-%m-%d %H:%M:%S %z}"
+
+
+def _span(began: datetime, at: datetime) -> str:
+    return duration((at - began).total_seconds() * 1000)
+
+
+def _lines_of(event: RunEvent, trail: Trail, locale: Locale, began: datetime) -> list[str]:
     calls = [line for call in trail.apply(event.body) for line in _call_lines(call, locale)]
     match event.body:
         case RunStarted():
             tools = ", ".join(event.body.tools) or "-"
             return [f"{message('cli.column.tools', locale)}: {tools}"]
         case ModelReplied():
-            return ["", *_turn_lines(event.body, locale)]
+            return ["", *_turn_lines(event.body, locale, _span(began, event.at))]
         case AnswerReleased():
             return ["", f"{message('cli.show.answer', locale)}:", *_indented(event.body.text)]
         case UnknownEvent():
@@ -62,7 +73,7 @@ def _lines_of(event: RunEvent, trail: Trail, locale: Locale) -> list[str]:
             return [own, *calls] if own is not None else calls
 
 
-def _turn_lines(event: ModelReplied, locale: Locale) -> list[str]:
+def _turn_lines(event: ModelReplied, locale: Locale, after: str) -> list[str]:
     usage, cost = event.reply.usage, event.reply.cost
     head = message(
         "cli.show.turn",
@@ -72,7 +83,7 @@ def _turn_lines(event: ModelReplied, locale: Locale) -> list[str]:
         output=f"{usage.output_tokens:,}",
         cost=message("cli.cost.unknown", locale) if cost is None else f"${cost.normalize():f}",
     )
-    return [head, *_indented(event.reply.text)]
+    return [f"{head} · +{after}", *_indented(event.reply.text)]
 
 
 def _call_lines(call: CallSummary, locale: Locale) -> list[str]:

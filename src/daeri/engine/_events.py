@@ -31,6 +31,7 @@ EndReason = Literal[
     "max_seconds",
     "max_tokens",
     "max_cost",
+    "unknown_price",
     "repeated_call",
     "model_failed",
     "cancelled",

@@ -80,7 +80,7 @@ def decode_event(run_id: str, stored: JournalEvent) -> RunEvent:
 
 
 def _decode_body(stored: JournalEvent) -> RunEventBody:
-    kind = _kind_of(stored.type) if stored.version == ENVELOPE_VERSION else None
+    kind = _kind_of(stored.type) if stored.version <= ENVELOPE_VERSION else None
     if kind is not None:
         try:
             return cast("RunEventBody", _adapter(kind).validate_python(stored.data))

@@ -168,9 +168,11 @@ class Loop:
             return "max_steps", limits.max_steps
         if progress.usage.input_tokens + progress.usage.output_tokens >= limits.max_tokens:
             return "max_tokens", limits.max_tokens
-        if limits.max_cost is not None and progress.known_cost >= limits.max_cost:
+        if limits.max_cost is None:
+            return None
+        if progress.known_cost >= limits.max_cost:
             return "max_cost", limits.max_cost
-        return None
+        return None if progress.priced else ("unknown_price", limits.max_cost)
 
     async def _stop(self, reason: EndReason, **values: object) -> None:
         # the calls of an unfinished turn have no block yet from which to tell what they found

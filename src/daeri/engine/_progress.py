@@ -66,6 +66,8 @@ class Progress:
         self.usage = Usage()
         self.known_cost = Decimal(0)
         self.cost_is_known = True
+        self.priced = True
+        """Whether the price of every reply so far is known; a limit on cost can't be kept otherwise."""
         self.answer = ""
         self.answer_kind: AnswerKind | None = None
         self.ended: RunEnded | None = None
@@ -146,8 +148,8 @@ class Progress:
         return RunResult(
             run_id=self.run_id,
             status=ended.state if ended else waiting.state if waiting else row.state,
-            answer=self.answer if ended else "",
-            answer_kind=self.answer_kind if ended else None,
+            answer=self.answer,
+            answer_kind=self.answer_kind,
             reason=ended.reason if ended else None,
             steps=self.steps,
             calls=tuple(self.calls.values()),
@@ -170,6 +172,7 @@ class Progress:
             if call.provider_id:
                 self._provider_ids.setdefault((call.provider_id, signature), own)
         self.turns.append(turn)
+        self.priced = self.priced and event.reply.cost is not None
         self._spend(event.reply.usage, event.reply.cost)
 
     def _spend(self, usage: Usage, cost: Decimal | None) -> None:

@@ -71,7 +71,7 @@ async def choose_model(
 def _default_choice(settings: ModelSettings, environment: Mapping[str, str]) -> ModelChoice:
     if settings.base_url:
         fix = "Name the model of that server: `openai-compatible:NAME`."
-        raise SettingsError("model", None, "is missing, although `base_url` is set", fix)
+        raise SettingsError("model.reference", None, "is missing, although `model.base_url` is set", fix)
     if _openai_key(settings, environment):
         reference = ModelReference(kind="openai", name=DEFAULT_OPENAI_MODEL)
         return ModelChoice(reference=reference, why="key", base_url=_openai_url(settings, environment))
@@ -83,7 +83,7 @@ async def _local_choice(servers: Sequence[LocalServer]) -> ModelChoice:
     if found is None:
         looked = ", ".join(f"{server.name} ({server.port})" for server in servers)
         fix = "Start one with a model loaded, or set `openai-compatible:NAME` and its base URL."
-        raise SettingsError("model", "auto-local", f"finds no model on this machine; asked {looked}", fix)
+        raise SettingsError("model.reference", "auto-local", f"finds no model on this machine; asked {looked}", fix)
     return ModelChoice(
         reference=ModelReference(kind="openai-compatible", name=found.model),
         why="local",
@@ -94,25 +94,26 @@ async def _local_choice(servers: Sequence[LocalServer]) -> ModelChoice:
 
 def _openai_url(settings: ModelSettings, environment: Mapping[str, str]) -> str:
     if settings.base_url:
-        fix = "Use `openai-compatible:NAME` for another server, or take `base_url` away."
-        raise SettingsError("model", settings.reference, "is OpenAI's, but `base_url` names a server", fix)
+        fix = "Use `openai-compatible:NAME` for another server, or take `model.base_url` away."
+        raise SettingsError("model.reference", settings.reference, "is OpenAI's, but `model.base_url` is set", fix)
     if not _openai_key(settings, environment):
         fix = "Set OPENAI_API_KEY, or use `openai-compatible:NAME` with a server of your own."
-        raise SettingsError("model", settings.reference, "needs an API key", fix)
+        raise SettingsError("model.reference", settings.reference, "needs an API key", fix)
     return environment.get("OPENAI_BASE_URL") or OPENAI_URL
 
 
 def _compatible_url(settings: ModelSettings) -> str:
     url = settings.base_url
     if not url:
-        fix = "Set `base_url`, for example http://127.0.0.1:8000/v1."
-        raise SettingsError("model", settings.reference, "needs the base URL of its server", fix)
+        fix = "Set `model.base_url` (DAERI_MODEL_BASE_URL), for example http://127.0.0.1:8000/v1."
+        raise SettingsError("model.reference", settings.reference, "needs the base URL of its server", fix)
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         fix = "Write it as http://HOST:PORT/v1 or https://HOST/v1."
-        raise SettingsError("base_url", url, "is not the URL of a server", fix)
+        raise SettingsError("model.base_url", url, "is not the URL of a server", fix)
     if urlsplit(url).password:
         # It would end up in stored messages and error texts.
-        raise SettingsError("base_url", "[redacted]", "holds a password", "Give it as `api_key` instead.")
+        fix = "Give it as `model.api_key` (DAERI_MODEL_API_KEY) instead."
+        raise SettingsError("model.base_url", "[redacted]", "holds a password", fix)
     return url
 
 
@@ -122,7 +123,7 @@ def _openai_key(settings: ModelSettings, environment: Mapping[str, str]) -> str:
 
 def _check_key(key: str) -> None:
     if not (key.isascii() and key.isprintable()):
-        raise SettingsError("api_key", "[redacted]", "holds characters that no key has", "Copy the key again.")
+        raise SettingsError("model.api_key", "[redacted]", "holds characters that no key has", "Copy the key again.")
 
 
 async def build_model(

@@ -89,7 +89,8 @@ def load_script(file: Path) -> tuple[ScriptedTurn, ...]:
         ) from error
     turns = tuple(_turn(reference, file, at, line) for at, line in enumerate(lines, 1) if _counts(line))
     if not turns:
-        raise SettingsError("model", reference, f"{file} holds no turn", 'Write one turn per line: {"text": "..."}.')
+        fix = 'Write one turn per line: {"text": "..."}.'
+        raise SettingsError("model.reference", reference, f"{file} holds no turn", fix)
     return turns
 
 
@@ -104,4 +105,5 @@ def _turn(reference: str, file: Path, number: int, line: str) -> ScriptedTurn:
         first = error.errors(include_url=False)[0]
         place = "/".join(str(step) for step in first["loc"])
         problem = f"{place}: {first['msg']}" if place else first["msg"]
-        raise SettingsError("model", reference, f"line {number} of {file}: {problem}", "Correct that line.") from error
+        where = f"line {number} of {file}: {problem}"
+        raise SettingsError("model.reference", reference, where, "Correct that line.") from error

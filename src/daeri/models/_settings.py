@@ -54,11 +54,11 @@ def parse_model(reference: str) -> ModelReference:
     """
     kind, colon, name = reference.strip().partition(":")
     if kind not in get_args(ModelKind):
-        raise SettingsError("model", reference, "names no kind of model", _FORMS)
+        raise SettingsError("model.reference", reference, "names no kind of model", _FORMS)
     known = cast("ModelKind", kind)
     if known in _NAMED and not name:
         what = "FILE" if known == "script" else "NAME"
-        raise SettingsError("model", reference, "lacks its name", f"Write `{known}:{what}`.")
+        raise SettingsError("model.reference", reference, "lacks its name", f"Write `{known}:{what}`.")
     if known not in _NAMED and colon:
-        raise SettingsError("model", reference, "takes no name", f"Write just `{known}`.")
+        raise SettingsError("model.reference", reference, "takes no name", f"Write just `{known}`.")
     return ModelReference(kind=known, name=name)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 
 from daeri.boundary import OutboxStore, Webhook, WebhookCourier
 from daeri.engine import Agent
-from daeri.errors import SettingsError, StoreError
+from daeri.errors import SettingsError
 from daeri.settings import MASK, Settings
 
 _LAST_ROUND_S = 5.0
 """How long closing may take to deliver what has just been written; whoever opens next delivers the rest."""
+_GIVING_UP_S = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 def webhook_of(settings: Settings) -> Webhook | None:
@@ -40,18 +44,30 @@ async def delivering(store: OutboxStore, webhook: Webhook) -> AsyncGenerator[Non
         yield
     finally:
         task.cancel()
-        await asyncio.wait({task})
-        with suppress(StoreError, TimeoutError):
-            async with asyncio.timeout(_LAST_ROUND_S):
-                await courier.deliver_due()
-        await courier.aclose()
+        await asyncio.wait({task}, timeout=_GIVING_UP_S)
+        await _at_most(_LAST_ROUND_S, courier.deliver_due())
+        await _at_most(_GIVING_UP_S, courier.aclose())
+
+
+async def _at_most(seconds: float, work: Coroutine[None, None, object]) -> None:
+    """Do it for as long, and whatever comes of it stays here: who closes has results that must not be lost for this."""
+    task = asyncio.create_task(work, name="webhooks-end")
+    done, _ = await asyncio.wait({task}, timeout=seconds)
+    if not done:
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=_GIVING_UP_S)
+    for ended in done:
+        if not ended.cancelled() and (problem := ended.exception()) is not None:
+            _log.warning("the outbox was not delivered to its end: %s", type(problem).__name__)
 
 
 def allow_list_of(agents: Mapping[str, Agent]) -> Callable[[str], frozenset[str] | None]:
-    """What agents from files may use now; others are known to nobody once their process is gone."""
+    """What agents may use now; one that is not known here, be it deleted or of another process, may use nothing."""
 
     def allow_list(name: str) -> frozenset[str] | None:
         agent = agents.get(name)
-        return None if agent is None or "*" in agent.tools else frozenset(agent.tools)
+        if agent is None:
+            return frozenset()
+        return None if "*" in agent.tools else frozenset(agent.tools)
 
     return allow_list

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from daeri.boundary import PUBLIC_KEY, AuditEvent, Checkpoint, SigningKey, VerifyingKey, append_line
 from daeri.errors import StoreError
-from daeri.store import CHAIN, AuditReport, SqliteStore
+from daeri.store import CHAIN, AuditReport, SqliteStore, verify_absent
+from daeri.text import Json
 
 CHECKPOINTS = "audit-checkpoints.jsonl"
 KEYS = "keys"
@@ -20,6 +21,9 @@ KEYS = "keys"
 LOOK_S = 5.0
 SIGN_ROWS = 1000
 SIGN_S = 300.0
+
+_SIGNING_S = 0.5
+_BEGINNING = '{"at":"'
 
 _log = logging.getLogger(__name__)
 
@@ -34,11 +38,13 @@ class _Watch:
 class AuditKeeper:
     """Signs the audit chain of one store, so that a tail that is cut off is missed."""
 
-    def __init__(self, store: SqliteStore, home: Path, *, tenant: str, actor: str) -> None:
+    def __init__(self, store: SqliteStore, home: Path, *, tenant: str, actor: str, via: str | None = None) -> None:
+        """`via` is who sits at the machine when `actor` is somebody that they act as."""
         self._store = store
         self._home = home
         self._tenant = tenant
         self._actor = actor
+        self._via = via
         self._signing = asyncio.Lock()
 
     @asynccontextmanager
@@ -74,7 +80,9 @@ class AuditKeeper:
 
     async def _sign(self, signed: int) -> Checkpoint:
         key = await asyncio.to_thread(SigningKey.of, self._home / KEYS)
-        data = {"key_id": key.public.key_id, "signed_before": signed}
+        data: dict[str, Json] = {"key_id": key.public.key_id, "signed_before": signed}
+        if self._via is not None:
+            data["via"] = self._via
         await self._store.commit(
             [
                 AuditEvent(
@@ -124,18 +132,30 @@ class AuditKeeper:
 
 
 async def verify_audit(
-    store: SqliteStore, home: Path, *, key_file: Path | None = None, checkpoints_file: Path | None = None
+    store: SqliteStore | None, home: Path, *, key_file: Path | None = None, checkpoints_file: Path | None = None
 ) -> AuditReport:
     """Check the whole audit record with the public key and the checkpoints of this installation.
 
+    Without a store there is no record; what was signed tells whether there should be one.
     Copies that were kept elsewhere, named here, make the check hold against whoever owns the installation.
 
     Raises:
         StoreError: the record or a file that was named can't be read.
     """
     key = await asyncio.to_thread(_public_key, home, key_file)
-    kept = checkpoints_file or home / CHECKPOINTS
-    size = await asyncio.to_thread(_size, kept, must_exist=checkpoints_file is not None)
+    kept, named = checkpoints_file or home / CHECKPOINTS, checkpoints_file is not None
+    if store is None:
+        return await asyncio.to_thread(lambda: verify_absent(key, _lines(kept, _size(kept, must_exist=named))))
+    report = await _verify(store, key, kept, must_exist=named)
+    if any(fault.kind == "removed" for fault in report.faults):
+        # Between the row that says so and the checkpoint itself: somebody may have been signing at that moment.
+        await asyncio.sleep(_SIGNING_S)
+        report = await _verify(store, key, kept, must_exist=named)
+    return report
+
+
+async def _verify(store: SqliteStore, key: VerifyingKey | None, kept: Path, *, must_exist: bool) -> AuditReport:
+    size = await asyncio.to_thread(_size, kept, must_exist=must_exist)
     return await store.verify_audit(key, _lines(kept, size))
 
 
@@ -153,6 +173,11 @@ def _size(file: Path, *, must_exist: bool) -> int:
         raise StoreError(f"read {str(file)!r}", str(problem)) from problem
 
 
+def _is_torn(text: str) -> bool:
+    """Whether a crash in the middle of writing may have left this: the beginning of a line, which says nothing."""
+    return not text.endswith("}") and _BEGINNING.startswith(text[: len(_BEGINNING)])
+
+
 def _lines(file: Path, size: int) -> Iterator[Checkpoint | None]:
     """The checkpoints in the first `size` bytes; `None` for a line that is none."""
     if size == 0:
@@ -164,8 +189,7 @@ def _lines(file: Path, size: int) -> Iterator[Checkpoint | None]:
                 if size < 0:
                     return
                 text = line.decode("utf-8", "replace").strip()
-                # A crash in the middle of writing leaves the beginning of a line, which says nothing.
-                if text.endswith("}"):
+                if not _is_torn(text):
                     yield Checkpoint.from_line(text)
     except OSError as problem:
         raise StoreError(f"read {str(file)!r}", str(problem)) from problem

@@ -22,6 +22,7 @@ from daeri.tools import FunctionTool, ToolRegistry
 from ._agents import load_agents
 from ._approvals import allow_list_of, delivering, webhook_of
 from ._audit import AuditKeeper
+from ._orphans import present
 from ._policy import Policies
 from ._principals import local_principal
 from ._tools import registry_of
@@ -43,6 +44,7 @@ class Daeri:
         boundary: Boundary,
         engine: Engine,
         agents: Mapping[str, Agent],
+        known: dict[str, Agent],
     ) -> None:
         self.settings = settings
         self.registry = registry
@@ -52,6 +54,8 @@ class Daeri:
         self.agents = agents
         self.principal = local_principal(settings)
         """The user of the operating system, with the rights that the settings grant."""
+        self._known = known
+        """Agents as they were last started here, else as their files say: approved calls are held to what they may."""
         self._engine = engine
         self._models: dict[str | None, tuple[Model, ModelChoice]] = {}
         self._building = asyncio.Lock()
@@ -81,14 +85,17 @@ class Daeri:
             stack.push_async_callback(registry.aclose)
             check_fallbacks(registry)
             agents = _agents(settings)
+            known = dict(agents)
             policies = Policies(settings, registry)
+            presence = await stack.enter_async_context(present(settings.home))
             store = await stack.enter_async_context(await SqliteStore.open(settings.home / DATABASE))
+            await presence.settle(store)
             keeper = AuditKeeper(store, settings.home, tenant=settings.tenant, actor=local_principal(settings).subject)
             await stack.enter_async_context(keeper.keeping())
             await store.record_definitions(
                 registry.tools(), tenant=settings.tenant, actor=local_principal(settings).subject
             )
-            await policies.record(store, tenant=settings.tenant, actor=local_principal(settings).subject)
+            await policies.load(store, tenant=settings.tenant, actor=local_principal(settings).subject)
             webhook = webhook_of(settings)
             boundary = Boundary(
                 registry=registry,
@@ -97,7 +104,7 @@ class Daeri:
                 floor=policies.floor,
                 limits=policies.limits,
                 approval_ttl=timedelta(seconds=settings.approvals.ttl_s),
-                allow_list=allow_list_of(agents),
+                allow_list=allow_list_of(known),
                 notify=webhook is not None,
             )
             if webhook is not None:
@@ -112,6 +119,7 @@ class Daeri:
                 boundary=boundary,
                 engine=engine,
                 agents=agents,
+                known=known,
             )
             stack.push_async_callback(daeri.close_models)
             stack.push_async_callback(engine.aclose)
@@ -138,6 +146,7 @@ class Daeri:
         """
         chosen = agent if isinstance(agent, Agent) else self.agent(agent)
         built, choice = await self._model(model if model is not None else chosen.model)
+        self._known[chosen.name] = chosen
         return await self._engine.start(
             goal,
             agent=chosen,

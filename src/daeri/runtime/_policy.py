@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from daeri.boundary import (
@@ -37,11 +39,10 @@ class Policies:
     """All that is asked about a call besides the floor, as one policy; `floor` and `limits` go to the boundary too."""
 
     def __init__(self, settings: Settings, registry: ToolRegistry) -> None:
-        """Build them, and check all that can be checked before a call.
+        """Build those of the settings; those of the files come with `load`.
 
         Raises:
-            SettingsError: a rule, a limit or a loosening is about a tool that is not there, or Cedar is not installed.
-            DefinitionError: a policy file can't be used; names file, line and cause.
+            SettingsError: a rule, a limit or a loosening is about nothing that is there.
         """
         self._settings = settings.policy
         self._folder = settings.policy.folder
@@ -50,11 +51,13 @@ class Policies:
         for name in own.loosen:
             _check_tool(f"policy.loosen.{name}", name, tools)
         self.floor = BuiltInPolicy({name: one.risk for name, one in own.loosen.items()})
-        self.rules = RulePolicy([_rule(number, one, tools) for number, one in enumerate(own.rules, 1)])
-        self.limits = CallLimits([_limit(number, one, tools) for number, one in enumerate(own.limits, 1)])
+        there = _There(
+            tools, {settings.tenant, *(one.tenant or settings.tenant for one in settings.principals.values())}
+        )
+        self.rules = RulePolicy([_rule(number, one, there) for number, one in enumerate(own.rules, 1)])
+        self.limits = CallLimits([_limit(number, one, there) for number, one in enumerate(own.limits, 1)])
         self.cedar: CedarPolicy | None = None
         self._on_top = StrictestPolicy([self.rules])
-        self._load_cedar()
 
     @property
     def layers(self) -> Mapping[str, Policy]:
@@ -71,11 +74,12 @@ class Policies:
         """What comes on top of the floor says; the boundary asks the floor itself."""
         return self._on_top.decide(question)
 
-    async def reload(self, store: SqliteStore, *, tenant: str, actor: str) -> None:
-        """Load the policy files anew, all or nothing, and write down which.
+    async def load(self, store: SqliteStore, *, tenant: str, actor: str) -> None:
+        """Load the policy files, at start or anew, all or nothing, and write down which, or why not.
 
         Raises:
-            DefinitionError: a file can't be used; the policies that were in force stay in force.
+            DefinitionError: a file can't be used, named with line and cause; what was in force stays in force.
+            SettingsError: there are files, and Cedar is not installed.
         """
         try:
             self._load_cedar()
@@ -101,6 +105,7 @@ class Policies:
                 await store.commit([_event(kind, tenant, actor, data)])
 
     def _load_cedar(self) -> None:
+        _refuse_overlooked(self._folder)
         if self.cedar is not None:
             self.cedar.reload()
         elif any(self._folder.glob("*.cedar")):
@@ -114,10 +119,26 @@ class Policies:
             self._on_top = StrictestPolicy([self.rules, self.cedar])
 
 
-def _rule(number: int, own: RuleSettings, tools: Sequence[Tool]) -> PolicyRule:
+@dataclass(frozen=True, slots=True)
+class _There:
+    """What a rule can be about."""
+
+    tools: Sequence[Tool]
+    tenants: Collection[str]
+
+
+def _refuse_overlooked(folder: Path) -> None:
+    """A policy where nobody looks would be one that its author trusts and that never denies."""
+    for file in sorted(folder.rglob("*")):
+        if file.suffix.lower() == ".cedar" and (file.parent != folder or file.suffix != ".cedar"):
+            fix = f"Move it to {folder} and name it `*.cedar`, or rename it, or take it away."
+            raise DefinitionError(str(file), "it would not be read: policies are `*.cedar` in the folder itself", fix)
+
+
+def _rule(number: int, own: RuleSettings, there: _There) -> PolicyRule:
     return PolicyRule(
         name=own.name or f"rule-{number}",
-        selector=_selector(f"policy.rules.{number}", own, tools),
+        selector=_selector(f"policy.rules.{number}", own, there),
         risk=own.risk,
         approvals=own.approvals or 0,
         deny=own.deny,
@@ -125,10 +146,10 @@ def _rule(number: int, own: RuleSettings, tools: Sequence[Tool]) -> PolicyRule:
     )
 
 
-def _limit(number: int, own: CallLimitSettings, tools: Sequence[Tool]) -> CallLimit:
+def _limit(number: int, own: CallLimitSettings, there: _There) -> CallLimit:
     return CallLimit(
         name=own.name or f"limit-{number}",
-        selector=_selector(f"policy.limits.{number}", own, tools),
+        selector=_selector(f"policy.limits.{number}", own, there),
         per=own.per,
         calls_per_minute=own.calls_per_minute,
         burst=own.burst or math.ceil(own.calls_per_minute or 1),
@@ -136,14 +157,21 @@ def _limit(number: int, own: CallLimitSettings, tools: Sequence[Tool]) -> CallLi
     )
 
 
-def _selector(place: str, own: RuleSettings | CallLimitSettings, tools: Sequence[Tool]) -> Selector:
-    """The calls it is about. One that selects no tool at all is a slip of the pen that would leave a gate open."""
+def _selector(place: str, own: RuleSettings | CallLimitSettings, there: _There) -> Selector:
+    """The calls it is about. One that selects no call at all is a slip of the pen that would leave a gate open."""
     selector = Selector(tool=own.tool, tag=own.tag, tenant=own.tenant)
-    if own.tool is not None and not any(Selector(tool=own.tool).selects_tool(tool) for tool in tools):
-        _check_tool(f"{place}.tool", own.tool, tools)
-    if own.tag is not None and not any(own.tag in tool.tags for tool in tools):
-        there = sorted({tag for tool in tools for tag in tool.tags})
-        raise SettingsError(f"{place}.tag", own.tag, "there is no tool with this tag", _there("Tags", there))
+    if own.tool is not None and not Selector(tool=own.tool).selects_any(there.tools):
+        _check_tool(f"{place}.tool", own.tool, there.tools)
+    if own.tag is not None and not Selector(tag=own.tag).selects_any(there.tools):
+        tags = sorted({tag for tool in there.tools for tag in tool.tags})
+        raise SettingsError(f"{place}.tag", own.tag, "there is no tool with this tag", _listed("Tags", tags))
+    if own.tag is not None and not selector.selects_any(there.tools):
+        tagged = sorted(tool.name for tool in there.tools if own.tag in tool.tags)
+        problem = f"no tool that {own.tool!r} names has this tag"
+        raise SettingsError(f"{place}.tag", own.tag, problem, _listed("Tools with it that", tagged))
+    if own.tenant is not None and own.tenant not in there.tenants:
+        fix = f"{_listed('Tenants', sorted(there.tenants))} `tenant` and `[principals.NAME]` name them."
+        raise SettingsError(f"{place}.tenant", own.tenant, "there is no tenant of this name", fix)
     return selector
 
 
@@ -155,7 +183,7 @@ def _check_tool(place: str, name: str, tools: Sequence[Tool]) -> None:
         raise SettingsError(place, name, "there is no tool of this name", hint)
 
 
-def _there(what: str, names: Iterable[str]) -> str:
+def _listed(what: str, names: Iterable[str]) -> str:
     return f"{what} there are: {', '.join(names) or 'none'}."
 
 

@@ -132,6 +132,15 @@ def _missing_files(settings: Settings, base: Path, locale: Locale) -> list[Setti
         for name, path in folders
         if not path.is_dir()
     ]
-    if settings.home.exists() and not settings.home.is_dir():
-        wrong.append(("home", settings.home, "not_a_folder"))
-    return [wrong_setting(name, str(path), problem, locale, fix="missing", base=base) for name, path, problem in wrong]
+    found = [wrong_setting(name, str(path), problem, locale, fix="missing", base=base) for name, path, problem in wrong]
+    if problem := _problem_of_home(settings.home):
+        found.append(wrong_setting("home", str(settings.home), problem, locale, fix="home"))
+    return found
+
+
+def _problem_of_home(home: Path) -> str | None:
+    """What keeps the folder from being used, or from being made below the nearest one that exists."""
+    there = next((place for place in (home, *home.parents) if os.path.exists(place)), home)
+    if not os.path.isdir(there):
+        return "not_a_folder"
+    return None if os.access(there, os.W_OK | os.X_OK) else "not_writable"

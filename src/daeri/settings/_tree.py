@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import Field, InstanceOf, SecretStr, field_validator
 from pydantic_settings import (
@@ -128,9 +129,21 @@ class WebhookSettings(Section):
     @field_validator("url")
     @classmethod
     def _is_an_address(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
+        if value is not None and not _is_web_address(value):
             raise ValueError("not_a_web_address")
         return value
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port  # asking for the port is what checks it
+        if ":" not in host:
+            host.encode("idna")
+    except ValueError:
+        return False
+    plain = text.isprintable() and not any(character.isspace() or character in '\\^`{|}<>"' for character in text)
+    return plain and parts.scheme in ("http", "https") and bool(host) and port != 0
 
 
 class CliSettings(Section):

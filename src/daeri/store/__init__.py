@@ -2,7 +2,7 @@
 
 from ._chain import CHAIN, GENESIS, AuditRow, chain_hash
 from ._store import BUSY_TIMEOUT_S, SqliteStore
-from ._verify import AuditFault, AuditReport, FaultKind
+from ._verify import AuditFault, AuditReport, FaultKind, verify_absent
 
 __all__ = [
     "BUSY_TIMEOUT_S",
@@ -14,4 +14,5 @@ __all__ = [
     "FaultKind",
     "SqliteStore",
     "chain_hash",
+    "verify_absent",
 ]

@@ -27,8 +27,8 @@ StoredRow: TypeAlias = tuple[Any, ...]
 RUN_COLUMNS = "run_id, tenant, subject, agent, model, goal, state, created_at, kind, ended_at"
 EVENT_COLUMNS = "seq, type, at, data, version"
 CALL_COLUMNS = (
-    "call_id, tenant, subject, tool, definition_hash, arguments, arguments_digest, origin, state, requested_at, run_id,"
-    " agent, idempotency_key, sources, decision, failure, approval_id, result_digest, elapsed_ms, ended_at"
+    "call_id, tenant, subject, person, tool, definition_hash, arguments, arguments_digest, origin, state, requested_at,"
+    " run_id, agent, idempotency_key, sources, decision, failure, approval_id, result_digest, elapsed_ms, ended_at"
 )
 APPROVAL_COLUMNS = (
     "approval_id, tenant, call_id, tool, definition_hash, arguments, digest, principal, approvals_needed, risk, rules,"
@@ -67,13 +67,14 @@ def journal_event(row: StoredRow) -> JournalEvent:
 def stored_call(row: StoredRow) -> StoredCall:
     """A row of `CALL_COLUMNS`."""
     *start, decision, failure_text, approval_id, result_digest, elapsed_ms, ended_at = row
-    call_id, tenant, subject, tool, definition_hash, arguments, arguments_digest, origin, state, at, *rest = start
-    run_id, agent, idempotency_key, sources = rest
+    call_id, tenant, subject, person, tool, definition_hash, arguments, arguments_digest, origin, state, *rest = start
+    at, run_id, agent, idempotency_key, sources = rest
     failure = None if failure_text is None else _failure(parse(failure_text))
     record = CallRecord(
         call_id=call_id,
         tenant=tenant,
         subject=subject,
+        person=person,
         tool=tool,
         definition_hash=definition_hash,
         arguments=parse(arguments),

@@ -113,6 +113,9 @@ def encode_definition(tool: Tool, first_seen: datetime) -> Written:
         "risk": tool.risk,
         "source": tool.source,
         "consequences": tool.consequences,
+        "tags": sorted(tool.tags),
+        "trusted": tool.trusted,
+        "fallback": tool.resilience.fallback_json,
     }
     return DEFINITION, (
         tool.definition_hash,
@@ -154,6 +157,7 @@ def _call(call: CallRecord) -> Written:
         clean_or_none(call.run_id),
         clean_or_none(call.agent),
         clean(call.subject),
+        clean(call.person),
         clean(call.tool),
         clean_or_none(call.definition_hash),
         canonical_text(call.arguments)[0],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from daeri.errors import StoreError
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest revision; `migrations/versions` ends with it."""
 
 _RETRY_S = 0.01
@@ -45,7 +45,7 @@ def prepare(file: Path, busy_timeout_s: float) -> Path:
         finally:
             connection.close()
     except (OSError, sqlite3.Error) as problem:
-        raise StoreError(f"open {str(path)!r}", str(problem)) from problem
+        raise StoreError(f"open {str(path)!r}", str(problem), reading=True) from problem
     if found != HEAD:
         # SQLAlchemy and Alembic take longer to import than everything else here; few starts need them.
         from ._migrate import migrate

@@ -61,5 +61,7 @@ def _refuse_newer(connection: Connection, config: Config, path: Path) -> None:
     for (stored,) in connection.exec_driver_sql("SELECT version_num FROM alembic_version"):
         if stored not in known:
             raise StoreError(
-                f"open {str(path)!r}", f"revision {stored!r} was written by a newer release; upgrade daeri"
+                f"open {str(path)!r}",
+                f"revision {stored!r} was written by a newer release; upgrade daeri",
+                reading=True,
             )

@@ -58,7 +58,7 @@ class Reader:
         try:
             return [tuple(row) for row in await self._connection.execute_fetchall(sql, bound)]
         except (sqlite3.Error, ValueError) as problem:  # ValueError: the connection is closed
-            raise StoreError("read the record", str(problem)) from problem
+            raise StoreError("read the record", str(problem), reading=True) from problem
 
     async def aclose(self) -> None:
         """Give the connection back."""
@@ -80,7 +80,7 @@ async def open_reader(path: Path, busy_timeout_s: float) -> Reader:
     try:
         return Reader(await aiosqlite.Connection(_connect, iter_chunk_size=64))
     except sqlite3.Error as problem:
-        raise StoreError(f"open {str(path)!r}", str(problem)) from problem
+        raise StoreError(f"open {str(path)!r}", str(problem), reading=True) from problem
 
 
 def _each(decode: Callable[[StoredRow], _T], rows: Sequence[StoredRow]) -> Sequence[_T]:

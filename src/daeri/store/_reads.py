@@ -24,6 +24,8 @@ from ._reader import Reader
 from ._values import clean
 
 _CALLS = f"SELECT {CALL_COLUMNS} FROM calls WHERE "
+# the states spelled out as the partial index has them: one alone would not let SQLite use it
+_STARTED = "state IN ('requested', 'waiting', 'started', 'unknown') AND state = 'started' ORDER BY requested_at"
 _TABLES = (
     "runs",
     "events",
@@ -49,12 +51,13 @@ class Reads:
         """The call with this id, if any."""
         return await self._reader.first(stored_call, _CALLS + "tenant = ? AND call_id = ?", tenant, call_id)
 
-    async def find_keyed_call(self, tenant: str, subject: str, idempotency_key: str) -> StoredCall | None:
-        """The call that `subject` made with this idempotency key, if any."""
+    async def find_keyed_call(self, tenant: str, person: str, subject: str, idempotency_key: str) -> StoredCall | None:
+        """The call that `subject` made for `person` with this idempotency key, if any."""
         return await self._reader.first(
             stored_call,
-            _CALLS + "tenant = ? AND subject = ? AND idempotency_key = ?",
+            _CALLS + "tenant = ? AND person = ? AND subject = ? AND idempotency_key = ?",
             tenant,
+            person,
             subject,
             idempotency_key,
         )
@@ -81,6 +84,10 @@ class Reads:
         return await self._reader.all(
             stored_call, _CALLS + "tenant = ? AND run_id = ? ORDER BY requested_at, rowid", tenant, run_id
         )
+
+    async def started_calls(self) -> Sequence[StoredCall]:
+        """The calls of all tenants that were started and have no outcome."""
+        return await self._reader.all(stored_call, _CALLS + _STARTED)
 
     async def run(self, tenant: str, run_id: str) -> RunRow:
         """The run with this id, or whose id begins so if that is only one.

@@ -90,6 +90,8 @@ calls = Table(
     _text("run_id", optional=True),
     _text("agent", optional=True),
     _text("subject"),
+    # Empty for calls of agents from before it was kept: nobody has this name, so nobody gets their outcomes.
+    Column("person", Text, nullable=False, server_default=""),
     _text("tool"),
     _text("definition_hash", optional=True),
     _text("arguments"),
@@ -114,6 +116,7 @@ calls = Table(
     Index(
         "ix_calls_idempotency_key",
         "tenant",
+        "person",
         "subject",
         "idempotency_key",
         unique=True,

@@ -63,8 +63,8 @@ PAYLOAD = _insert("payload", "payloads", "tenant digest body size created_at", n
 CALL = _insert(
     "call",
     "calls",
-    "tenant call_id run_id agent subject tool definition_hash arguments arguments_digest origin state decision failure"
-    " approval_id idempotency_key sources requested_at started_at ended_at",
+    "tenant call_id run_id agent subject person tool definition_hash arguments arguments_digest origin state decision"
+    " failure approval_id idempotency_key sources requested_at started_at ended_at",
     name_at=1,
 )
 CALL_CHANGE = Statement(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,13 +18,16 @@ from ._chain import CHAIN, GENESIS, AuditRow
 from ._decode import AUDIT_COLUMNS, CHECKPOINT_COLUMNS, StoredRow, audit_row, stored_checkpoint
 from ._file import connect
 
-FaultKind: TypeAlias = Literal["missing", "edited", "unlinked", "foreign", "cut", "rewritten", "signature", "key"]
+FaultKind: TypeAlias = Literal[
+    "missing", "edited", "unlinked", "foreign", "cut", "rewritten", "signature", "key", "removed"
+]
 """What is wrong.
 
 `missing`: rows are not there. `edited`: what the row says is not what its hash was taken of; it was changed or moved.
 `unlinked`: the row does not follow the one before it; something was removed, put in or moved. `foreign`: no row of
 Daeri's. `cut`: a signed row is beyond the end. `rewritten`: a row is whole, but not the one that was signed.
 `signature`: a checkpoint that this key did not sign. `key`: there are checkpoints, and no key to check them with.
+`removed`: a row says that it was signed, or a key is there that signs, and the checkpoint is in neither place.
 """
 
 _PLACE = AUDIT_COLUMNS.split(", ")
@@ -78,11 +82,23 @@ def verify(
         raise StoreError("read the audit record", str(problem)) from problem
 
 
+def verify_absent(key: VerifyingKey | None, kept_outside: Iterable[Checkpoint | None]) -> AuditReport:
+    """Check what was signed against a record that is not there."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute(f"CREATE TABLE audit ({AUDIT_COLUMNS})")
+        connection.execute(f"CREATE TABLE audit_checkpoints ({CHECKPOINT_COLUMNS})")
+        return _report(connection, key, kept_outside)
+    finally:
+        connection.close()
+
+
 def _report(
     connection: sqlite3.Connection, key: VerifyingKey | None, kept_outside: Iterable[Checkpoint | None]
 ) -> AuditReport:
-    rows, head, broken = _follow(connection)
-    signatures = _Signatures(connection, key)
+    announced = _Announced(connection)
+    rows, head, broken = _follow(connection, announced)
+    signatures = _Signatures(connection, key, announced)
     checkpoints, outside = (sum(signatures.take(each) for each in some) for some in (_stored(connection), kept_outside))
     faults = [*([broken] if broken else []), *signatures.faults()]
     return AuditReport(
@@ -112,13 +128,16 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _follow(connection: sqlite3.Connection) -> tuple[int, str, AuditFault | None]:
+def _follow(connection: sqlite3.Connection, announced: _Announced) -> tuple[int, str, AuditFault | None]:
     rows, head = 0, GENESIS
     for stored in connection.execute(f"SELECT {AUDIT_COLUMNS} FROM audit ORDER BY chain, seq"):
         fault = _fault_of(stored, rows + 1, head)
         if fault is not None:
             return rows, head, fault
-        rows, head = rows + 1, audit_row(stored).hash
+        row = audit_row(stored)
+        rows, head = rows + 1, row.hash
+        if row.kind == "audit.checkpoint":
+            announced.note(row)
     return rows, head, None
 
 
@@ -157,12 +176,60 @@ def _expected_hash(row: AuditRow) -> str | None:
         return None
 
 
+class _Announced:
+    """What the rows themselves say about checkpoints, so that these can't all be removed unseen."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._last = 0
+        self._gone: set[int] = set()
+
+    def note(self, row: AuditRow) -> None:
+        """A row that goes before a checkpoint; it names the one before that, which was in place by then."""
+        self._last = row.seq
+        before = _signed_before(row)
+        if before and not self._in_table(before):
+            self._gone.add(before)
+
+    def seen(self, seq: int) -> None:
+        """A checkpoint of this row is somewhere."""
+        self._gone.discard(seq)
+
+    def fault(self, signed: int, checkpoints: int, *, key: bool) -> AuditFault | None:
+        """What is missing; a last checkpoint that a crash has prevented is made good by the next one."""
+        if self._gone:
+            seq = min(self._gone)
+            return AuditFault(kind="removed", seq=seq, detail=f"row {seq} was signed, and its checkpoint is not there")
+        if self._last > signed:
+            said = f"row {self._last} says that it was signed, and no checkpoint reaches so far"
+            return AuditFault(kind="removed", seq=self._last, detail=said)
+        if key and not checkpoints:
+            said = "there is a key that signs, and nothing that it has signed"
+            return AuditFault(kind="removed", seq=1, detail=said)
+        return None
+
+    def _in_table(self, seq: int) -> bool:
+        found = self._connection.execute("SELECT 1 FROM audit_checkpoints WHERE chain = ? AND seq = ?", (CHAIN, seq))
+        return found.fetchone() is not None
+
+
+def _signed_before(row: AuditRow) -> int:
+    try:
+        before: object = json.loads(row.data)["signed_before"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return 0
+    return before if isinstance(before, int) else 0
+
+
 class _Signatures:
     """Compares one checkpoint after the other with the row it vouches for."""
 
-    def __init__(self, connection: sqlite3.Connection, key: VerifyingKey | None) -> None:
+    def __init__(self, connection: sqlite3.Connection, key: VerifyingKey | None, announced: _Announced) -> None:
         self._connection = connection
         self._key = key
+        self._announced = announced
+        self._taken = 0
+        self._reach = 0
         self._forged: AuditFault | None = None
         self._first_rewritten: int | None = None
         self._last_cut: Checkpoint | None = None
@@ -173,6 +240,7 @@ class _Signatures:
 
     def take(self, checkpoint: Checkpoint | None) -> int:
         """Look at one more; gives how many that were, to count them."""
+        self._taken += 1
         if checkpoint is None or self._key is None or not self._key.made(checkpoint):
             self._forged = self._forged or self._not_signed(checkpoint)
         else:
@@ -180,6 +248,8 @@ class _Signatures:
         return 1
 
     def _compare(self, checkpoint: Checkpoint) -> None:
+        self._announced.seen(checkpoint.seq)
+        self._reach = max(self._reach, checkpoint.seq)
         found = self._connection.execute(
             "SELECT hash FROM audit WHERE chain = ? AND seq = ?", (checkpoint.chain, checkpoint.seq)
         ).fetchone()
@@ -205,6 +275,12 @@ class _Signatures:
             yield AuditFault(
                 kind="cut", seq=self._end + 1, detail=f"{signed}, and the record ends with row {self._end}"
             )
+
+        # Without a key, or with a signature that is none, it is said already that nothing can be vouched for.
+        if self._forged is None:
+            removed = self._announced.fault(self._reach, self._taken, key=self._key is not None)
+            if removed is not None:
+                yield removed
 
     def _not_signed(self, checkpoint: Checkpoint | None) -> AuditFault:
         if checkpoint is None:

@@ -1,5 +1,6 @@
 """What can be called: tools, where they come from, and the registry that knows them all."""
 
+from ._defaults import settled, with_defaults
 from ._function import ArgumentsError, FunctionTool, ResultError, tool
 from ._json_text import JsonTextError, parse_json
 from ._limits import MAX_BYTES, MAX_DEPTH, check_limits
@@ -48,6 +49,8 @@ __all__ = [
     "closest_names",
     "load_tools",
     "parse_json",
+    "settled",
     "strict_schema",
     "tool",
+    "with_defaults",
 ]

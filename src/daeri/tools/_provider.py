@@ -23,7 +23,11 @@ class ToolContext:
     """Say how far the work is; shown live, not kept. Safe to call from any thread."""
     run_id: str | None = None
     idempotency_key: str | None = None
-    """The same for every attempt at this call; hand it to a system that can tell repeats."""
+    """The same for every attempt at this call; hand it to a system that can tell repeats.
+
+    A digest over tenant, person, subject, tool and the key that the caller chose (the call id, if none), so that equal
+    keys of different people never meet in a system that all of them share.
+    """
 
 
 class ToolProvider(Protocol):

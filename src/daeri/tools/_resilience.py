@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 
 from daeri.errors import DefinitionError
-from daeri.text import Json
+from daeri.text import Json, scrub
+
+from ._limits import check_limits
 
 MAX_ATTEMPTS = 10
 
@@ -44,6 +46,15 @@ class Resilience:
     """The system behind the tool: tools that name the same one share a circuit, besides each its own."""
     fallback: str | StaticAnswer | None = None
     """A read-only tool that takes the same arguments, or an answer, for when this tool can't be reached."""
+
+    @property
+    def fallback_json(self) -> Json:
+        """The fallback as records write it: a tool's name, or `{"value": ...}`."""
+        if not isinstance(self.fallback, StaticAnswer):
+            return self.fallback
+        # what is no JSON is refused at start, by the name of its tool; until then it needs a definition all the same
+        value = self.fallback.value
+        return {"value": repr(value) if check_limits(value) else scrub(value)}
 
     def __post_init__(self) -> None:
         for field, at_least in (("attempts", 1), ("max_queued", 0), ("breaker_failures", 0), ("max_concurrent", 1)):

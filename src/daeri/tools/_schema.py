@@ -164,7 +164,7 @@ def _input(
         raise DefinitionError(
             subject,
             f"{_owner(names[culprit]) if culprit else 'the parameters'} can't be described in JSON Schema: {reason}",
-            "Use built-in types, dataclasses, enums, TypedDict or pydantic models.",
+            "Use built-in types, dataclasses, enums, typing_extensions.TypedDict or pydantic models.",
         ) from None
 
 
@@ -214,7 +214,7 @@ def _output(hint: Any, subject: str) -> tuple[TypeAdapter[Any] | None, JsonObjec
         raise DefinitionError(
             subject,
             f"the result can't be described in JSON Schema: {_first_line(error)}",
-            "Return built-in types, dataclasses, enums, TypedDict or pydantic models.",
+            "Return built-in types, dataclasses, enums, typing_extensions.TypedDict or pydantic models.",
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -66,7 +67,10 @@ class Tool:
 
     @cached_property
     def definition_hash(self) -> str:
-        """Digest of what the author declares that it is and does; whether and how patiently it is run is left out."""
+        """Digest of what the author declares that it is and does, and of all that governs it or answers for it.
+
+        Left out is what changes neither: whether and how patiently it is run, and the form its schema is offered in.
+        """
         marks = self.annotations
         declared: dict[str, Json] = {
             "name": self.name,
@@ -78,5 +82,9 @@ class Tool:
             "risk": self.risk,
             "source": self.source,
             "consequences": self.consequences,
+            "tags": sorted(self.tags),
+            "trusted": self.trusted,
+            # as text: whether it is JSON at all is found out, and said, at start
+            "fallback": json.dumps(self.resilience.fallback_json, sort_keys=True, default=repr),
         }
         return digest(declared)

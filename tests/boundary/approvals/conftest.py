@@ -41,6 +41,7 @@ class People:
 
     kim = Principal(tenant="acme", subject="user:kim", scopes=frozenset({"pay:*"}), roles=frozenset({"user"}))
     lee = Principal(tenant="acme", subject="user:lee", scopes=frozenset({"approve:*"}), roles=frozenset({"approver"}))
+    auditor = Principal(tenant="acme", subject="user:auditor", roles=frozenset({"auditor"}))
     park = Principal(tenant="acme", subject="user:park", scopes=frozenset({"approve:*"}), roles=frozenset({"approver"}))
 
 
@@ -96,7 +97,7 @@ class Office:
         return await self.desk.execute("acme", approval_id)
 
     async def show(self, approval_id: str) -> StoredApproval:
-        return await self.desk.show("acme", approval_id)
+        return await self.desk.show(self.people.auditor, approval_id)
 
     def rows(self, sql: str, *values: str) -> list[dict[str, Any]]:
         """What another process sees."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -129,3 +130,34 @@ async def test_what_people_approved_runs_however_many_calls_run_already(open_off
     outcome = await office.execute(approval_id)
 
     assert (outcome.state, office.ran) == ("succeeded", [5])
+
+
+async def test_an_approved_call_that_runs_takes_a_place_among_the_running_calls(open_office: OpenOffice) -> None:
+    entered, finish = asyncio.Event(), asyncio.Event()
+
+    @tool(risk="high", scopes=["pay:write"])
+    async def pay(amount: int) -> str:
+        """Pay, and take time for it."""
+        entered.set()
+        await finish.wait()
+        return f"paid {amount}"
+
+    @tool(read_only=True)
+    async def look(amount: int) -> int:
+        """Look."""
+        return amount
+
+    limits = CallLimits([CallLimit(name="narrow", selector=Selector(), per=(), concurrent=1)])
+    office = await open_office(tools=[pay, look], limits=limits)
+    approval_id = await office.approved()
+
+    async with asyncio.timeout(30):
+        paying = asyncio.create_task(office.execute(approval_id))
+        await entered.wait()
+        refused = await office.ask("look")
+        finish.set()
+        paid = await paying
+    afterwards = await office.ask("look")
+
+    assert (refused.state, refused.failure and refused.failure.kind) == ("denied", "rate_limited")
+    assert (paid.state, afterwards.state) == ("succeeded", "succeeded")

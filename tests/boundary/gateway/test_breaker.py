@@ -118,13 +118,16 @@ async def test_only_one_of_many_calls_is_the_trial(open_gate: OpenGate, ask: Ask
     await _kinds(door, ask, "act", 3)
     clock.time += 30
 
-    trial = asyncio.create_task(door.boundary.call(ask("act")))
-    await slow.entered.acquire()
-    assert await _kinds(door, ask, "act", 20) == ["circuit_open"] * 20
-    assert door.boundary.breakers()[0].state == "half_open"
-    slow.ends.put_nowait(None)
+    # a second trial would wait for good
+    async with asyncio.timeout(30):
+        trial = asyncio.create_task(door.boundary.call(ask("act")))
+        await slow.entered.acquire()
+        assert await _kinds(door, ask, "act", 20) == ["circuit_open"] * 20
+        assert door.boundary.breakers()[0].state == "half_open"
+        slow.ends.put_nowait(None)
+        outcome = await trial
 
-    assert (await trial).value == "done"
+    assert outcome.value == "done"
     assert door.boundary.breakers()[0].state == "closed"
 
 
@@ -137,16 +140,17 @@ async def test_a_trial_that_proves_nothing_leaves_the_trial_to_the_next_call(
     await _kinds(door, ask, "act", 3)
     clock.time += 30
 
-    trial = asyncio.create_task(door.boundary.call(ask("act")))
-    await slow.entered.acquire()
-    if end == "cancelled":
-        trial.cancel()
-    else:
-        slow.ends.put_nowait(ValueError("a bug"))
-    await asyncio.gather(trial, return_exceptions=True)
-    slow.ends.put_nowait(None)
+    async with asyncio.timeout(30):
+        trial = asyncio.create_task(door.boundary.call(ask("act")))
+        await slow.entered.acquire()
+        if end == "cancelled":
+            trial.cancel()
+        else:
+            slow.ends.put_nowait(ValueError("a bug"))
+        await asyncio.gather(trial, return_exceptions=True)
+        slow.ends.put_nowait(None)
 
-    assert await _kinds(door, ask, "act", 1) == [None]
+        assert await _kinds(door, ask, "act", 1) == [None]
     assert door.boundary.breakers()[0].state == "closed"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from daeri.boundary import STATIC_ANSWER, Decision, PolicyQuestion, check_fallbacks
-from daeri.errors import DefinitionError, ToolError
+from daeri.boundary import STATIC_ANSWER, CallRecord, Decision, PolicyQuestion, Record, check_fallbacks
+from daeri.errors import ConflictError, DefinitionError, StoreError, ToolError
 from daeri.tools import FunctionTool, NotSentError, Resilience, StaticAnswer, Tool, UpstreamError, tool
 
 if TYPE_CHECKING:
@@ -36,10 +37,9 @@ async def test_another_tool_answers_in_a_call_of_its_own_and_the_outcome_says_so
 
     assert (outcome.state, outcome.value, outcome.effort.fallback) == ("succeeded", "done", "other")
     rows = door.rows("SELECT call_id, tool, state FROM calls ORDER BY rowid")
-    assert [tuple(row.values()) for row in rows] == [
-        ("c1", "act", "succeeded"),
-        ("c1.fallback", "other", "succeeded"),
-    ]
+    assert [(row["tool"], row["state"]) for row in rows] == [("act", "succeeded"), ("other", "succeeded")]
+    assert rows[0]["call_id"] == "c1"
+    assert rows[1]["call_id"].startswith("c1.fallback.")
     assert door.audit_kinds() == ["call.started", "call.started", "call.succeeded", "call.succeeded"]
     assert [end.get("fallback") for end in audit_of(door, "call.succeeded")] == [None, "other"]
     assert [end.get("fallback") for end in journal_of(door, "call.succeeded")] == [None, "other"]
@@ -94,6 +94,44 @@ async def test_an_answer_and_a_crash_are_told_as_they_are(
     door = await open_gate(act)
 
     assert (await door.boundary.call(ask("act"))).state == "failed"
+
+
+async def test_nobody_can_take_the_id_of_a_fallback_before_it_is_needed(
+    open_gate: OpenGate, ask: Ask, failing: Failing
+) -> None:
+    act, _ = failing(DOWN, read_only=True, resilience=TO_OTHER)
+    other, runs = failing(None, name="other", read_only=True)
+    door = await open_gate(act, other)
+    await door.boundary.call(ask("act", call_id="c1"))
+    (known,) = door.rows("SELECT call_id FROM calls WHERE tool = 'other'")
+    guesses = ["c2.fallback", str(known["call_id"]).replace("c1", "c2")]
+    for guess in guesses:
+        await door.boundary.call(ask("other", call_id=guess, principal=replace(ask("x").principal, subject="user:lee")))
+
+    outcome = await door.boundary.call(ask("act", call_id="c2"))
+
+    assert (outcome.state, outcome.effort.fallback) == ("succeeded", "other")
+    assert len(runs) == 4
+
+
+@pytest.mark.parametrize("problem", [StoreError("write", "disk full"), ConflictError("call", "x", "new")], ids=repr)
+async def test_a_fallback_that_can_t_be_recorded_leaves_the_call_with_the_failure_it_had(
+    open_gate: OpenGate, ask: Ask, failing: Failing, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    act, _ = failing(DOWN, read_only=True, resilience=TO_OTHER)
+    other, runs = failing(None, name="other", read_only=True)
+    door = await open_gate(act, other)
+    commit = door.store.commit
+
+    async def refuse_the_fallback(records: Sequence[Record]) -> Sequence[int]:
+        if any(isinstance(record, CallRecord) and record.tool == "other" for record in records):
+            raise problem
+        return await commit(records)
+
+    monkeypatch.setattr(door.store, "commit", refuse_the_fallback)
+
+    assert "the call of other could not be recorded" in await _told(door, ask)
+    assert (door.states(), runs) == (["failed"], [])
 
 
 async def _told(door: Door, ask: Ask, **given: Any) -> str:

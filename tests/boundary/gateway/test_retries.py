@@ -219,4 +219,6 @@ async def test_a_tool_gets_the_same_idempotency_key_with_every_attempt(open_gate
 
     await door.boundary.call(ask("act", idempotency_key="k"))
 
-    assert keys == ["k", "k", "k"]
+    assert len(keys) == 3
+    assert keys[0] is not None
+    assert set(keys) == {keys[0]}

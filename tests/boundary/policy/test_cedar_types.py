@@ -22,7 +22,7 @@ TREE: dict[str, Any] = {"below": [{"below": []}]}
 LEAVES: list[_Case] = [
     ({"type": "string"}, TEXT),
     ({"type": "integer"}, st.integers(-(2**63), 2**63 - 1) | st.just(5.0)),
-    ({"type": "number"}, st.floats(-1e14, 1e14) | st.integers(-(10**14), 10**14)),
+    ({"type": "number"}, st.integers(-(10**14), 10**14) | st.integers(-(10**14), 10**14).map(lambda n: n / 10_000)),
     ({"type": "boolean"}, st.booleans()),
     ({"type": ["string", "null"]}, TEXT | st.none()),
     ({"enum": ["a", "b"]}, st.sampled_from(["a", "b"])),
@@ -89,8 +89,8 @@ def test_whatever_fits_the_tool_fits_its_cedar_schema(
         ({"type": "integer"}, 7.0, "context.args.x == 7"),
         ({"type": "number"}, 0.25, 'context.args.x == decimal("0.25")'),
         ({"type": "number"}, 3, 'context.args.x == decimal("3.0")'),
-        ({"type": "number"}, 1.00005, 'context.args.x == decimal("1.0")'),
-        ({"type": "number"}, 1e-7, 'context.args.x == decimal("0.0")'),
+        ({"type": "number"}, -1.0001, 'context.args.x == decimal("-1.0001")'),
+        ({"type": "number"}, 1e-4, 'context.args.x == decimal("0.0001")'),
         ({"type": "boolean"}, True, "context.args.x"),
         ({"type": "array", "items": {"type": "string"}}, ["a", "b", "a"], 'context.args.x == ["b", "a"]'),
         ({"$ref": "#/$defs/place"}, {"city": "서울", "floor": 3}, 'context.args.x.city == "서울"'),
@@ -131,3 +131,18 @@ def test_an_argument_that_may_be_left_out_must_be_asked_for_first(cedar: LoadCed
     with pytest.raises(DefinitionError, match="optional attribute"):
         cedar("forbid(principal, action, resource) when { context.args.x > 1 };", [tool])
     cedar("forbid(principal, action, resource) when { context.args has x && context.args.x > 1 };", [tool])
+
+
+@pytest.mark.parametrize("amount", [1000.00004, 1000.00005, 999.99999, -1e-7, 10**15 + 0.5, 10**400])
+def test_a_number_that_would_have_to_be_rounded_is_denied_whatever_policy_says(
+    amount: float, cedar: LoadCedar, question: AskFor, make_tool: MakeTool
+) -> None:
+    tool = make_tool(input_schema={"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]})
+    cap = 'forbid(principal, action == Daeri::Action::"pay", resource)'
+    policy = cedar(f'{cap} when {{ context.args.x.greaterThan(decimal("1000.0")) }};', [tool])
+
+    decision = policy.decide(question(tool, {"x": amount}))
+
+    assert (decision.verdict, decision.rules) == ("deny", ("cedar.error",))
+    assert "decimal" in decision.reasons[0]
+    assert str(amount) not in decision.reasons[0]

@@ -86,7 +86,9 @@ class CedarEngine:
         try:
             request = request_of(question, self._arguments[tool.name])
             entities = self._entities(question.principal, tool.name)
-        except (UnfitError, ValueError):
+        except UnfitError as error:
+            return Answer(failed=str(error)), Answer()
+        except ValueError:
             return Answer(failed="the call does not fit the schema of its tool"), Answer()
         logged = Answer() if self._logged is None else self._evaluate(request, self._logged, entities)
         return self._evaluate(request, self._enforced, entities), logged

@@ -1,13 +1,14 @@
 """Cedar types of JSON Schemas, and values in these types.
 
 What Cedar has no type for (unions, maps, what refers to itself) is left out, so that a policy which speaks of it does
-not pass the check at start. Numbers become decimals of four places, rounded half to even; arrays become sets.
+not pass the check at start. Numbers become decimals of four places, and one with more is refused: rounded, it could
+pass a cap that it is above. Arrays become sets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from typing import TypeAlias, cast
 
 from daeri.text import Json, JsonObject
@@ -28,6 +29,7 @@ _NO_NAMES = ("__entity", "__extn", "__expr")
 _MAX_DEPTH = 8
 _LONG_LIMIT = 2**63
 _PLACES = Decimal("0.0001")
+_DECIMAL_LIMIT = Decimal(10) ** 15
 
 
 class UnfitError(ValueError):
@@ -62,7 +64,7 @@ def value_in(kind: CedarType, value: Json) -> Json:
         case "Long" if isinstance(value, int | float) and not isinstance(value, bool):
             return _long(value)
         case "Extension" if isinstance(value, int | float) and not isinstance(value, bool):
-            return f"{Decimal(str(value)).quantize(_PLACES, ROUND_HALF_EVEN):f}" if abs(value) < 1e15 else _unfit(kind)
+            return _decimal(value)
         case "Set" if isinstance(value, Sequence) and not isinstance(value, str):
             element = cast("CedarType", kind["element"])
             return [value_in(element, item) for item in value if item is not None]
@@ -72,6 +74,16 @@ def value_in(kind: CedarType, value: Json) -> Json:
             return {name: value_in(attributes[name], item) for name, item in given.items() if item is not None}
         case _:
             return _unfit(kind)
+
+
+def _decimal(value: float) -> str:
+    exact = Decimal(str(value))
+    if abs(exact) >= _DECIMAL_LIMIT:
+        _unfit(DECIMAL)
+    shown = exact.quantize(_PLACES)
+    if shown != exact:
+        raise UnfitError("a number of the call has more than four decimal places, which policies can't compare")
+    return f"{shown:f}"
 
 
 def _long(value: float) -> int:
