@@ -84,18 +84,16 @@ class Daeri:
             registry = await registry_of(settings, tools, tool_modules)
             stack.push_async_callback(registry.aclose)
             check_fallbacks(registry)
-            agents = _agents(settings)
-            known = dict(agents)
+            known = dict(agents := _agents(settings))
             policies = Policies(settings, registry)
             presence = await stack.enter_async_context(present(settings.home))
             store = await stack.enter_async_context(await SqliteStore.open(settings.home / DATABASE))
             await presence.settle(store)
-            keeper = AuditKeeper(store, settings.home, tenant=settings.tenant, actor=local_principal(settings).subject)
+            tenant, actor = settings.tenant, local_principal(settings).subject
+            keeper = AuditKeeper(store, settings.home, tenant=tenant, actor=actor)
             await stack.enter_async_context(keeper.keeping())
-            await store.record_definitions(
-                registry.tools(), tenant=settings.tenant, actor=local_principal(settings).subject
-            )
-            await policies.load(store, tenant=settings.tenant, actor=local_principal(settings).subject)
+            await store.record_definitions(registry.tools(), tenant=tenant, actor=actor)
+            await policies.load(store, tenant=tenant, actor=actor)
             webhook = webhook_of(settings)
             boundary = Boundary(
                 registry=registry,
