@@ -211,6 +211,61 @@ async def test_numbers_that_do_not_make_a_sum_are_not_reckoned_with() -> None:
     assert not (await reply_to(ask("12개를 10% 할인해서 계산해 줘", CALCULATOR))).calls
 
 
+@pytest.mark.parametrize(
+    ("goal", "value", "left_out"),
+    [
+        ("unit price times 7 minus 10", None, "“times”"),
+        ("What is unit price plus 7 plus 10?", None, "“plus”"),
+        ("제품 7개와 배송비의 총 가격은?", "$5", "“와 배송비의”"),
+        ("Look up the unit price and the total for 7 items and the shipping", "$24", "“and the shipping”"),
+        ("단가의 절반은?", "$24", "“절반”"),
+        ("What is double the unit price?", "$24", "“double”"),
+        ("단가를 확인해서 7개의 가격에 배송비를 더해 줘", "$24", "“더해”"),
+    ],
+)
+async def test_a_calculation_that_would_leave_out_a_part_of_the_goal_is_not_made(
+    goal: str, value: str | None, left_out: str
+) -> None:
+    found = (block("facts.get", {"key": "x"}, json.dumps({"key": "x", "value": value})),) if value else ()
+    reply = await reply_to(ask(goal, LOOKUP, CALCULATOR, blocks=found))
+    assert not reply.calls
+    assert left_out in reply.text.splitlines()[0]
+
+
+async def test_a_factor_that_is_a_number_in_words_is_calculated_with() -> None:
+    found = block("facts.get", {"key": "단가"}, '{"key": "단가", "value": "$24"}')
+    (call,) = (await reply_to(ask("단가의 두 배는?", LOOKUP, CALCULATOR, blocks=(found,)))).calls
+    assert json.loads(call.arguments) == {"expression": "24*2"}
+
+
+async def test_a_suggestion_that_shares_one_word_of_two_is_not_taken() -> None:
+    failed = block("facts.get", {"key": "price of a unicorn"}, "no such key; did you mean: unit price?", failed=True)
+    reply = await reply_to(ask("What is the price of a unicorn?", LOOKUP, blocks=(failed,)))
+    assert not reply.calls
+    assert "price of a unicorn" in reply.text
+
+
+async def test_an_answer_names_the_suggestion_that_it_took() -> None:
+    failed = block("facts.get", {"key": "unit prise"}, "no such key; did you mean: unit price?", failed=True)
+    found = block("facts.get", {"key": "unit price"}, '{"value": "$24"}', id="planner_2")
+    reply = await reply_to(ask("Look up the unit prise", LOOKUP, blocks=(failed, found)))
+    assert "I took “unit price” for “unit prise”" in reply.text
+
+
+@pytest.mark.parametrize("goal", ["How many days of annual leave do I get?", "연차 일수는 며칠인가요?"])
+async def test_a_question_is_looked_up_when_the_tool_that_fits_best_lacks_arguments(goal: str) -> None:
+    workdays = tool(
+        "workdays.count",
+        "Count the days between two dates, without the days of leave. 일수를 셉니다.",
+        ["start", "end"],
+        start={"type": "string", "format": "date"},
+        end={"type": "string", "format": "date"},
+    )
+    search = tool("documents.search", "Search the documents.", ["query"], query={"type": "string"})
+    assert [call.name for call in (await reply_to(ask(goal, workdays, search))).calls] == ["documents.search"]
+    assert "start" in (await reply_to(ask(goal, workdays))).text
+
+
 NAMES = st.sampled_from(
     [
         "query",

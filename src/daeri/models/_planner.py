@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from decimal import Decimal
@@ -11,8 +12,9 @@ from itertools import count
 
 from daeri.text import JsonObject, detect_locale
 
-from ._planner_answer import about_itself, answer, failure, missing, not_understood
+from ._planner_answer import about_itself, answer, failure, missing, not_reckoned, not_understood
 from ._planner_arguments import fill
+from ._planner_arithmetic import left_out
 from ._planner_facts import Fact, facts_of
 from ._planner_plan import Plan, Step, make_plan
 from ._planner_schema import looks_up
@@ -20,7 +22,8 @@ from ._planner_words import akin, content_words, is_small_talk
 from ._port import ModelCall, ModelEvent, ModelReply, ModelRequest, TextDelta, ToolSpec
 
 _MODEL = "daeri offline planner"
-_CLOSE = 0.6
+_CLOSE = 0.8
+_COST = re.compile(r"\bcost\b", re.I)
 _LONGEST_GOAL = 4000
 """Characters of a goal that are read; the planner understands sentences, not documents."""
 
@@ -57,6 +60,8 @@ def _turn(request: ModelRequest) -> ModelReply:
         return _after_failure(request, facts, failed, goal)
     plan = make_plan(goal, request.tools)
     step = _next_step(plan, facts)
+    if dropped := _left_out(goal, plan, step, facts):
+        return _say(not_reckoned(dropped, facts, locale))
     if step is not None:
         filled = fill(step.tool, step.text, facts)
         if not filled.calls:
@@ -77,6 +82,18 @@ def _next_step(plan: Plan, facts: Sequence[Fact]) -> Step | None:
         else:
             done[fact.tool if fact.tool in planned else stood_in_for] += 1
     return next((step for step in plan.steps if not done[step.tool.name]), None)
+
+
+def _left_out(goal: str, plan: Plan, step: Step | None, facts: Sequence[Fact]) -> list[str]:
+    """What a calculation would drop, before it is made; all of it, where an answer would come without."""
+    found = [fact for fact in facts if not fact.failed]
+    looked_up = [number for fact in found if (number := fact.number())]
+    asked_with = " ".join(str(value) for fact in found for value in fact.arguments.values())
+    if step is None:
+        done = not found or plan.uncalculated or any(one.reckons for one in plan.steps)
+        return [] if done else left_out(goal, "", looked_up, asked_with)
+    calls = fill(step.tool, step.text, facts).calls if step.reckons else ()
+    return left_out(goal, " ".join(map(str, calls[0].values())), looked_up, asked_with) if calls else []
 
 
 def _unit(plan: Plan, facts: Sequence[Fact]) -> str | None:
@@ -119,10 +136,11 @@ def _corrected(failed: Fact, goal: str) -> JsonObject | None:
 
 
 def _close(suggestion: str, value: str) -> bool:
-    """Whether two names may mean one thing: a guess of the tool alone must not turn into an answer."""
+    """Whether a name is one slip of the pen from another, or shares most of its words."""
     if difflib.SequenceMatcher(None, suggestion.lower(), value.lower()).ratio() >= _CLOSE:
         return True
-    return any(akin(one, other) for one in content_words(suggestion) for other in content_words(value))
+    asked = content_words(_COST.sub("price", value))
+    return sum(any(akin(word, other) for other in content_words(suggestion)) for word in asked) * 2 > len(asked)
 
 
 def _say(text: str) -> ModelReply:

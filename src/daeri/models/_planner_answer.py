@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 
 from daeri.text import Json, Locale, cut_middle, format_number, message
 
@@ -43,6 +44,12 @@ def missing(tool: ToolSpec, names: Sequence[str], facts: Sequence[Fact], locale:
     return "\n".join((said, *_trail("planner.so_far", facts, locale)))
 
 
+def not_reckoned(dropped: Sequence[str], facts: Sequence[Fact], locale: Locale) -> str:
+    """Which parts of the goal no calculation was made of."""
+    said = message("planner.not_reckoned", locale, parts=", ".join(f"“{part}”" for part in dropped))
+    return "\n".join((said, *_trail("planner.so_far", facts, locale)))
+
+
 def failure(fact: Fact, facts: Sequence[Fact], locale: Locale) -> str:
     """Which call failed and why, as the call says it."""
     reason = cut_middle(_ERROR_MARK.sub("", str(fact.value)).strip(), _LONG).text or "?"
@@ -57,9 +64,22 @@ def answer(facts: Sequence[Fact], newest: Sequence[Fact], unit: str | None, plan
         said = message("planner.result", locale, answer=format_number(number, unit or "", locale))
     else:
         said = "\n".join(_shown(fact, locale) for fact in newest)
-    remarks = [("planner.uncalculated", plan.uncalculated), ("planner.unjudged", plan.guessed)]
+    planned = {step.tool.name for step in plan.steps}
+    remarks = [
+        ("planner.uncalculated", plan.uncalculated),
+        ("planner.unjudged", plan.guessed or newest[-1].tool not in planned),
+    ]
     said_of_it = [message(key, locale) for key, holds in remarks if holds]
-    return "\n".join((said, *said_of_it, *_trail("planner.evidence", facts, locale)))
+    return "\n".join((said, *said_of_it, *_taken(facts, locale), *_trail("planner.evidence", facts, locale)))
+
+
+def _taken(facts: Sequence[Fact], locale: Locale) -> Iterator[str]:
+    """The names that were taken for those that the goal says."""
+    for failed, found in pairwise(facts):
+        for name, asked in failed.arguments.items():
+            taken = found.arguments.get(name)
+            if failed.failed and found.tool == failed.tool and taken != asked and taken in failed.alternatives():
+                yield message("planner.taken", locale, asked=str(asked), taken=str(taken))
 
 
 def _shown(fact: Fact, locale: Locale) -> str:

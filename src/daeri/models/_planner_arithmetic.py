@@ -20,7 +20,7 @@ _SPOKEN = {
 _ASKED = re.compile(
     r"calculat|comput|\btotal|\bsum\b|\badd\b|\bplus\b|multipl|\btimes\b|averag|\bmean\b|differen|subtract|\bminus\b|divid"
     r"|how much|% of|percent of|discount|계산|총|합계|합산|합은|더하|더해|곱|나누|나눠|나눈|빼|차이|평균|할인"
-    r"|부가세|얼마",
+    r"|부가세|얼마|(?:\d|[두세네])\s*배(?!송|달)",
     re.I,
 )
 _MEAN = re.compile(r"averag|\bmean\b|평균", re.I)
@@ -32,6 +32,22 @@ _MORE = re.compile(
 )
 _SHARE_OF = re.compile(r"(?:%|percent)\s*of|의\s*\d[\d.]*\s*(?:%|퍼센트)", re.I)
 _TIMES = re.compile(r"multipl|\btimes\b|곱|배\b", re.I)
+
+_SAID = {
+    "*": re.compile(r"[*×]|\btimes\b|multipl\w*|곱\w*|(?:\d|[두세네])\s*배(?!송|달)", re.I),
+    "/": re.compile(r"\s/\s|÷|divid\w*|split\w*|averag\w*|나누\w*|나눠\w*|나눈\w*|평균", re.I),
+    "+": re.compile(r"\s\+\s|\bplus\b|더하\w*|더해\w*|더한\w*", re.I),
+    "-": re.compile(r"\s[-−]\s|\bminus\b|subtract\w*|differen\w*|빼\w*|뺀\w*|차이", re.I),
+}
+"""What says that an expression must have a sign."""
+_FACTOR = re.compile(
+    r"\b(?:double|triple|twice|half)\b(?:\s+of)?(?=\s+(?:the|that|this|our|its?)\b)|\b(?:doubled|tripled|halved)\b|절반",
+    re.I,
+)
+"""Factors in words, of which no expression here is made."""
+_JOINED = re.compile(r"(?<=[가-힣])[와과]\s+[가-힣]+|\band\s+(?:(?:the|an?)\s+)?[a-z]+", re.I)
+_TASK = re.compile(r"and\s+(?:calc|comp|mult|add|div|subt|sum|then|tell|giv|show|find|work|what|how|look|check)", re.I)
+_QUOTATION = re.compile(r"[\"“][^\"”]*[\"”]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +89,27 @@ def reckon(text: str, looked_up: Sequence[NumberMention]) -> Reckoning | None:
     for share in shares:
         expression = _apply_share(expression, share, text)
     return Reckoning(expression=expression, unit=core.unit)
+
+
+def left_out(goal: str, expression: str, looked_up: Sequence[NumberMention], asked_with: str) -> list[str]:
+    """What a goal says of a calculation that an expression does not hold; `asked_with` is what calls were made with."""
+    goal = _QUOTATION.sub(" ", goal)
+    mentions = find_numbers(goal)
+    held = {Decimal(one) for one in re.findall(r"\d+(?:\.\d+)?", f"{expression} {asked_with}".replace(",", ""))}
+    numbers = [one for one in mentions if one.unit != "%" and abs(one.value) not in held and one.text not in asked_with]
+    factors = [found[0] for found in _FACTOR.finditer(goal)]
+    if not expression and not (numbers and wants_arithmetic(goal)):
+        return factors
+    # a share of the whole is a factor, whether it is added or taken off
+    of_share = any(one.unit == "%" for one in (*mentions, *looked_up))
+    spoken: list[str] = []
+    for sign, said in _SAID.items():
+        found = [one[0].strip() for one in said.finditer(goal)]
+        if len(found) > expression.count(sign) and not (of_share and sign in "+-"):
+            spoken += found
+    if len(looked_up) == 1 and not re.search(r"\d[-+]", expression) and not _SAID["*"].search(goal):
+        spoken += [found[0] for found in _JOINED.finditer(goal) if not _TASK.match(found[0])]
+    return [*spoken, *factors, *(one.text for one in numbers if one.text not in spoken)]
 
 
 def _with_looked_up(text: str, looked_up: Sequence[NumberMention], own: Sequence[NumberMention]) -> Reckoning | None:

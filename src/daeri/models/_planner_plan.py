@@ -69,9 +69,11 @@ def make_plan(goal: str, tools: Sequence[ToolSpec]) -> Plan:
             steps[-1] = replace(steps[-1], text=goal[start:end])
     if not steps and (step := chooser.choose(goal, after=())):
         steps = [step]
-    if not steps and is_question(goal):
-        open_ended = [tool for tool in tools if looks_up(tool) and fill(tool, goal, ()).calls]
-        return Plan(steps=tuple(Step(tool=tool, text=goal) for tool in open_ended[:1]), guessed=True)
+    lacking = len(steps) == 1 and not steps[0].reckons and not fill(steps[0].tool, steps[0].text, ()).calls
+    if (not steps or lacking) and is_question(goal):
+        open_ended = [Step(tool=tool, text=goal) for tool in tools if looks_up(tool) and fill(tool, goal, ()).calls]
+        if open_ended or not steps:
+            return replace(chooser.with_operands(open_ended[:1]), guessed=True)
     return chooser.with_operands(steps)
 
 
